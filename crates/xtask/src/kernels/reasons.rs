@@ -305,6 +305,108 @@ const BOTH_REFUSE: &[Why] = &[
         "unsupported member",
         "whether such programs may be sleepable is checked before the member",
     ),
+    Why(&[], "type=rdwr_buf expected", "the kernel's name of a buffer says that it may be written"),
+    Why(
+        &[],
+        "kernel: tracing progs cannot",
+        "the kernel calls socket filters tracing programs in this message",
+    ),
+    Why(
+        &[],
+        "kernel: helper wants pointer to allocated",
+        "the kernel has other words for memory that is to be released",
+    ),
+    Why(&[], "kernel: kernel btf_id", "the types of modules are numbered differently"),
+    Why(
+        &[],
+        "kernel: Expected an initialized ringbuf",
+        "the kind of a dynptr is checked before its reference",
+    ),
+    Why(&[], "says: At async callback", "the kernel knows another range of the result"),
+    Why(
+        &[],
+        "kernel: off=# kptr isn't referenced",
+        "the field that a pointer goes to is checked before the pointer",
+    ),
+    Why(&[], "kernel: bpf_rb_node not found", "the node's offset is checked before the object"),
+    Why(
+        &[],
+        "kernel: rbtree_remove node input",
+        "whether the node is borrowed is checked before whether it may be NULL",
+    ),
+    Why(
+        &[],
+        "says: verifier internal error: backtracking",
+        "the kernel says that it is at fault in its own log only",
+    ),
+    Why(&[], "says: timer pointer in R# map_uid", "map values are numbered differently"),
+    Why(
+        &[],
+        "says: func# @#",
+        "the kernel prints insns of a pass before the walk, and rejects without a message",
+    ),
+    Why(
+        &[],
+        "kernel: verifier bug: allocated object",
+        "the kernel has other words for this fault of its own",
+    ),
+    Why(
+        &[],
+        "kernel: invalid size of register fill",
+        "the size of a load is checked before what it reads of the stack",
+    ),
+    Why(&[], "_or_null prohibited", "the kernel's message has no hint"),
+    Why(
+        &[],
+        "invalid variable-offset indirect access",
+        "the kernel's message says which byte is uninitialized",
+    ),
+    Why(&[], "type=trusted_ptr_", "the kernel says of such pointers that they are trusted"),
+    Why(
+        &[],
+        "says: old state",
+        "the kernel also prints numbers that do not matter for the comparison",
+    ),
+    Why(
+        &[],
+        "expected pointer to an iterator",
+        "the memory of an iterator is checked before its kind",
+    ),
+    Why(
+        &[],
+        "kernel: map_value pointer offset",
+        "the offset of the pointer is checked before what is added to it",
+    ),
+    Why(
+        &[],
+        "says: verifier bug: backtracking",
+        "the kind of the argument is checked before it is marked as precise",
+    ),
+    Why(
+        &[],
+        "reference has not been acquired",
+        "the reference of what is submitted is checked before its kind",
+    ),
+    Why(
+        &[],
+        "kernel: cannot pass in dynptr",
+        "the offset of a dynptr is checked before what it is",
+    ),
+    Why(
+        &[],
+        "kernel: dynptr has to be at a constant",
+        "the offset of a dynptr is checked before what it is",
+    ),
+    Why(
+        &[],
+        "cannot tail call within callback",
+        "tail calls in callbacks are looked for before the walk",
+    ),
+    Why(
+        &[],
+        "says: calling kernel function",
+        "the kernel finds another fault before functions that it does not have",
+    ),
     Why(&[], "says: ", "not investigated: both reject, with different messages"),
 ];
 
