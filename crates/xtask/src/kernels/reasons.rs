@@ -407,6 +407,16 @@ const BOTH_REFUSE: &[Why] = &[
         "says: calling kernel function",
         "the kernel finds another fault before functions that it does not have",
     ),
+    Why(
+        &[],
+        "says: Dynptr has to be an uninit",
+        "the store into the stack is checked before what is there",
+    ),
+    Why(
+        &[],
+        "expected ptr_ or socket",
+        "the kernel has other words for an object that may be NULL",
+    ),
     Why(&[], "says: ", "not investigated: both reject, with different messages"),
 ];
 
