@@ -417,6 +417,13 @@ const BOTH_REFUSE: &[Why] = &[
         "expected ptr_ or socket",
         "the kernel has other words for an object that may be NULL",
     ),
+    Why(&[], "expected=fp, dynptr_ptr", "the kernel does not name dynptrs among what it expects"),
+    Why(
+        &[],
+        "kernel: variable scalar access",
+        "the offset of what should be the context is checked first",
+    ),
+    Why(&[], "kernel: math between", "the kernel refuses the sum before what is read there"),
     Why(&[], "says: ", "not investigated: both reject, with different messages"),
 ];
 
