@@ -13,7 +13,7 @@ mod budget;
 mod ctx_field;
 mod dataflow;
 mod declared;
-mod externs;
+pub(crate) mod externs;
 mod held;
 mod history;
 mod inlined;

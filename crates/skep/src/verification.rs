@@ -4,6 +4,7 @@
 //! program gets [`Verdict::Bug`].
 
 use crate::catalogue::{code_of, load_code, section};
+use crate::diagnosis::externs;
 use crate::error::Error;
 use crate::path::WalkedPath;
 use skep_object::LoadClass;
@@ -172,6 +173,13 @@ impl Refusal {
         let says = |text: &&str| !text.trim().is_empty();
         let text = [Some(self.message.as_str()), because, title].into_iter().flatten().find(says);
         text.unwrap_or(&self.kind).trim_end().to_owned()
+    }
+
+    /// Since which release the kfunc is there that a load error says is not, in words.
+    #[doc(hidden)]
+    pub fn since(&self) -> Option<String> {
+        let of_extern = self.load == Some(LoadClass::Extern);
+        of_extern.then(|| externs::since_of(&self.message))?
     }
 
     fn at_load(class: LoadClass, what: String) -> Refusal {

@@ -51,7 +51,7 @@ pub use map_fields::{KeyForm, map_key_may_be, map_may_hold};
 pub use map_rule::{Amount, MapRefusal, MapRule, MapShape, map_rule};
 pub use map_type::MapType;
 pub use neighbour::{Neighbour, RulesOf};
-pub use not_yet::not_yet;
+pub use not_yet::{allowed_after, not_yet};
 pub use object_name::object_name_is_valid;
 pub use packet::{helper_changes_pkt_data, may_access_skb, may_pass_packet, may_write_packet};
 pub use privilege::{is_for_unprivileged, needs_perfmon};

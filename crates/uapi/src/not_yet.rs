@@ -6,7 +6,7 @@
 //! either.
 
 use crate::ProgType;
-use crate::column::COLUMNS;
+use crate::column::{COLUMNS, Column, Standing};
 use crate::helper::{AttachSet, HelperId, HelperSet, HookKey};
 
 struct NotYet {
@@ -24,7 +24,26 @@ const fn row(kernels: &'static str, prog_type: ProgType, attach: u64, helpers: [
 /// Whether programs of this kind may not call the helper on a tested kernel (as
 /// [`asked_around`](crate::asked_around) names it), though they may on 6.18.
 pub fn not_yet(release: &str, hook: &HookKey<'_>, id: HelperId) -> bool {
-    let Some(column) = COLUMNS.iter().position(|it| it.release == release) else { return false };
+    let column = COLUMNS.iter().position(|it| it.release == release);
+    column.is_some_and(|column| refuses(column, hook, id))
+}
+
+/// The tested kernels between which programs of all these kinds were allowed to call the helper,
+/// which a kernel of this release refuses: the last one that does, and the next one.
+pub fn allowed_after(
+    release: &str,
+    hooks: &[HookKey<'_>],
+    id: HelperId,
+) -> Option<[&'static str; 2]> {
+    let [_, from] = Standing::of(release).columns();
+    let is_refused = |at: usize| hooks.iter().any(|hook| refuses(at, hook, id));
+    let mut after = COLUMNS.iter().enumerate().skip(from).filter(|_| is_refused(from));
+    let (next, to) = after.find(|(at, _)| !is_refused(*at))?;
+    let last = COLUMNS.get(next.checked_sub(1)?)?;
+    Some([last, to].map(Column::exact_name))
+}
+
+fn refuses(column: usize, hook: &HookKey<'_>, id: HelperId) -> bool {
     ROWS.iter().any(|row| {
         row.kernels.as_bytes()[column] == b'+'
             && row.prog_type == hook.prog_type

@@ -48,6 +48,9 @@ impl Cell {
         let because = of.and_then(|walked| walked.verification.because.as_deref());
         let mut told = Diagnosis::from(refusal);
         (told.at, told.message) = (at, refusal.said(because));
+        if let Some(since) = refusal.since() {
+            told.message += &format!("; {since}");
+        }
         let reason = reason(told);
         let verdict = CellVerdict::Refused;
         Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }

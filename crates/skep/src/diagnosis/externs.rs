@@ -15,8 +15,8 @@ const KFUNCS: &str = include_str!("externs/kfuncs.csv");
 /// Notes about the extern that a loader's error names.
 pub(crate) fn notes(message: &str, object: Option<&Btf>, kernel: Option<&Btf>) -> Vec<Note> {
     let plain = |text: String| Note { text, at: None };
-    if let Some(name) = between(message, "(func ksym) '", "': not found in kernel BTF") {
-        return since(essential(name)).map(plain).into_iter().collect();
+    if let Some(text) = since_of(message) {
+        return vec![plain(text)];
     }
     if let Some(name) = between(message, "extern ", ": libbpf only supports externs in ") {
         return undeclared(name, kernel).map(plain).into_iter().collect();
@@ -44,6 +44,16 @@ fn undeclared(name: &str, kernel: Option<&Btf>) -> Option<String> {
         Some(prototype) => Some(format!("`{name}` is a kfunc: `extern {prototype} __ksym;`")),
         None => is_kfunc.then(|| format!("`{name}` is a kfunc")),
     }
+}
+
+/// Since which release the kfunc is there that a loader's error says is not.
+pub(crate) fn since_of(message: &str) -> Option<String> {
+    const MISSING: [[&str; 2]; 2] = [
+        ["(func ksym) '", "': not found in kernel BTF"],
+        ["the kernel has no kfunc ", " (a weak extern)"],
+    ];
+    let name = MISSING.iter().find_map(|[before, after]| between(message, before, after))?;
+    since(essential(name))
 }
 
 /// Since which release a kfunc is there.
@@ -87,6 +97,9 @@ mod tests {
         assert_eq!(said("bpf_stream_print_stack").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print_stack___v2").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print"), None);
+        let weak = "load error: the kernel has no kfunc bpf_iter_num_new (a weak extern)";
+        let text = "Linux 6.8 has `bpf_iter_num_new`, Linux 6.1, as it was tested, does not";
+        assert_eq!(since_of(weak).as_deref(), Some(text));
         // One that is gone from later kernels.
         assert_eq!(
             said("bpf_kfunc_call_test1").as_deref(),

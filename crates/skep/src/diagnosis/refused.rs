@@ -76,6 +76,7 @@ impl Subject<'_> {
         notes.extend(ctx_field::note(refusal, self.program));
         notes.extend(notes::without_target(refusal, self.program));
         notes.extend(notes::of_license(refusal, self.program));
+        notes.extend(refusal.since().map(|text| Note { text, at: None }));
         notes.extend(notes::btf_not_loaded(refusal, self.program));
         // The table is that of 6.18.
         if self.session.host.behaviours == Behaviours::reference() {

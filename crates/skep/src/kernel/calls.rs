@@ -2,7 +2,7 @@
 
 use super::ask::Answers;
 use skep_uapi::helper::{HelperId, HookKey, ProtoFlags, default_proto};
-use skep_uapi::{ProgType, asked_around, asked_later, not_yet};
+use skep_uapi::{ProgType, allowed_after, asked_around, asked_later, not_yet};
 use skep_verifier::RefusedCalls;
 use std::sync::Arc;
 
@@ -68,6 +68,12 @@ impl Calls {
             self.refuse(hook, id, may_sleep)
         }))
     }
+}
+
+/// Since when kernels after this one allow the call, in words.
+pub(super) fn allowed_since(release: &str, hook: &HookKey<'_>, id: HelperId) -> Option<String> {
+    let [after, to] = allowed_after(release, &asked_for(hook), id)?;
+    Some(format!("a release after {after} and up to {to}"))
 }
 
 /// Whether a tested kernel refuses the call.
