@@ -20,7 +20,12 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
         let key = (object.to_owned(), program.to_owned());
         let mut seen = [false; 2];
         for (release, table) in &tables {
-            let Some(answer) = table.get(&key).filter(|it| it.is_judged()) else { continue };
+            let Some(answer) = table.get(&key).filter(|it| it.is_judged()) else {
+                if row.is_shown_on(release) {
+                    wrong.push(format!("{} on {release}: the witness was not judged", row.name));
+                }
+                continue;
+            };
             let accepted = answer.verdict == "accepted";
             let holds = match row.shows {
                 Shows::Accepted => accepted,
