@@ -164,6 +164,15 @@ pub struct FileAnswers<T> {
 }
 
 impl Plan {
+    /// Says on the error stream what results for the kernel of `--kernel` are worth.
+    ///
+    /// # Errors
+    ///
+    /// Only those of the streams.
+    pub fn note_kernel(&self, streams: &mut Streams<'_>) -> io::Result<()> {
+        crate::kernels::promise(&self.session, None, streams)
+    }
+
     /// Verifies the programs selected by the flags that match `filters`.
     ///
     /// # Errors

@@ -23,7 +23,11 @@ use skep_cli::interrupt;
 pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> Outcome {
     // After an interrupt, the results so far are shown.
     let _guard = interrupt::Guard::new();
-    Ok(match Run::new(flags) {
+    let run = Run::new(flags);
+    if let (Ok(run), None) = (&run, &flags.worker) {
+        run.plan.note_kernel(streams)?;
+    }
+    Ok(match run {
         Err(message) => Err(message),
         Ok(run) if flags.worker.is_some() => worker::run(&run, streams)?,
         Ok(run) if flags.vs.is_some() => versus::run(&run, streams)?,
