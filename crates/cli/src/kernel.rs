@@ -90,7 +90,7 @@ fn worth(kernel: &Kernel) -> String {
         let tested = if kernel.is_tested() { "tested" } else { "not tested" };
         return format!("{tested}: {known} of {of} rules known");
     };
-    let share = 100.0 * f64::from(agreement.same) / f64::from(agreement.judged).max(1.0);
+    let share = agreement.percent();
     let wrong = match agreement.false_accepts {
         0 => String::new(),
         count => format!(", {count} too lenient"),

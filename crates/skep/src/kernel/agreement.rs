@@ -28,12 +28,18 @@ impl Agreement {
         let mut next = || numbers.next().flatten();
         Some(Agreement { judged: next()?, same: next()?, false_accepts: next()? })
     }
+
+    /// The share of verdicts that are the same, in percent: 100 only if all are.
+    pub fn percent(&self) -> f64 {
+        let share = 100.0 * f64::from(self.same) / f64::from(self.judged).max(1.0);
+        if self.same == self.judged { share } else { share.min(99.9) }
+    }
 }
 
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Agreement { judged, same, false_accepts } = self;
-        let share = 100.0 * f64::from(*same) / f64::from(*judged).max(1.0);
+        let Agreement { judged, false_accepts, .. } = self;
+        let share = self.percent();
         write!(f, "{share:.1} % of {judged} programs got the same verdict there, ")?;
         match false_accepts {
             0 => f.write_str("none accepted here was rejected"),
@@ -170,6 +176,13 @@ mod tests {
             claims(release, Some(btf.clone()));
             claims(release, None);
         }
+    }
+
+    #[test]
+    fn all_are_the_same_only_if_none_differs() {
+        let told = |same| Agreement { judged: 4860, same, false_accepts: 0 }.to_string();
+        assert!(told(4860).starts_with("100.0 % of 4860 "), "{}", told(4860));
+        assert!(told(4859).starts_with("99.9 % of 4860 "), "{}", told(4859));
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn bytes(kernel: &Kernel) -> Vec<u8> {
 }
 
 fn read(path: &Path) -> Result<Kernel, Error> {
-    let packed = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, READ, e))?;
+    let packed = read_bounded(path, UNPACKED_BYTES_MAX).map_err(|e| Error::io(path, READ, e))?;
     decode(&packed).map_err(|why| Error::of(path, READ, why))
 }
 

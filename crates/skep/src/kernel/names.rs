@@ -27,6 +27,21 @@ fn built_in() -> Vec<(Release, &'static str)> {
     all
 }
 
+/// The built-in kernel of the same series, which is another build than the one that is named.
+fn of_series(name: &str, all: &[(Release, &str)]) -> Option<String> {
+    let version: Release = name.parse().ok()?;
+    let (_, series) =
+        all.iter().find(|(of, _)| (of.major, of.minor) == (version.major, version.minor))?;
+    let tested = ASKED.iter().find(|(short, _)| short == series).map(|(_, release)| *release);
+    let what =
+        tested.map_or_else(|| "not tested".to_owned(), |release| format!("tested as {release}"));
+    Some(format!(
+        "no such file or kernel; {series} is built in ({what}), no other build of it: skep kernel \
+         probe (where it runs) or skep kernel import (its package) makes a file of one, see \
+         docs/kernels.md, 'Kernels of other distributions'"
+    ))
+}
+
 fn of_kernels(name: &str) -> String {
     let all = built_in();
     let is_version = name.parse::<Release>().is_ok();
@@ -35,6 +50,9 @@ fn of_kernels(name: &str) -> String {
     let meant: Vec<&str> = names().filter(alike).collect();
     if !meant.is_empty() && !is_version {
         return format!("no such kernel; {}", did_you_mean(&meant));
+    }
+    if let Some(series) = of_series(name, &all) {
+        return series;
     }
     // `6.8.0-31-generic` is not 6.8, nor is `rhel9` anything of Linux's.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -65,6 +83,16 @@ mod tests {
         assert!(told("v6.12").ends_with("did you mean 6.12?"), "{}", told("v6.12"));
         assert!(told("612").ends_with("did you mean 6.12?"), "{}", told("612"));
         assert!(told("4.4").contains("known kernels: 5.4, 5.10, 5.15"), "{}", told("4.4"));
+    }
+
+    #[test]
+    fn another_build_is_told_the_one_of_its_series() {
+        for name in ["5.10.0-46", "5.10.12", "5.10.0-30-cloud-amd64"] {
+            let told = told(name);
+            assert!(told.contains("5.10 is built in (tested as 5.10.0-46-cloud-amd64)"), "{told}");
+        }
+        assert!(told("6.6.56").contains("6.6 is built in (not tested)"), "{}", told("6.6.56"));
+        assert!(told("5.14.0-503.el9.x86_64").contains("not built in"), "none of that series is");
     }
 
     #[test]

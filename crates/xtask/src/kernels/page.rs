@@ -83,7 +83,7 @@ tested kernel is confirmed ('... got the same verdict there') is shown only for 
 | Ubuntu | `linux-image-unsigned-*.deb` or `linux-image-*.deb`, or the `vmlinuz` in it |
 | RHEL, CentOS, Rocky, Fedora | `kernel-core-*.rpm` |
 | Amazon Linux | `kernel-*.rpm`, `kernel6.12-*.rpm` |
-| COS, others | a copy of `/sys/kernel/btf/vmlinux` from a machine, with `--release \"$(uname -r)\"` |
+| COS, Android on x86-64, others | a copy of `/sys/kernel/btf/vmlinux` from a machine, with `--release \"$(uname -r)\"` |
 | kernels without BTF of their own | an archive of BTFHub (`*.btf.tar.xz`), whose file names state the release |
 
 ## Supporting an older kernel
