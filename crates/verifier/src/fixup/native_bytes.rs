@@ -1,8 +1,8 @@
 //! How many bytes of x86-64 instructions an insn becomes in the kernel's JIT compiler, at least and
 //! at most: for those of most programs the same number.
 //!
-//! Source: lengths of instructions from Intel's manual; which are used, from code that the kernel
-//! shows (`bpftool prog dump jited`).
+//! Source: lengths of instructions from Intel's manual; that those are used, from the kernels'
+//! verdicts on programs whose jumps reach just as far. Absent: the length of tail calls.
 
 use super::growth;
 use crate::env::Env;
