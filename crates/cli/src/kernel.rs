@@ -76,9 +76,9 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
 }
 
 fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
-    for kernel in Kernel::all() {
+    for kernel in Kernel::builds() {
         let (name, worth) = (kernel.name(), worth(&kernel));
-        writeln!(streams.out, "{name:<5}  {:<26}  {worth}", kernel.release())?;
+        writeln!(streams.out, "{name:<10}  {:<26}  {worth}", kernel.release())?;
     }
     Ok(Exit::Success)
 }

@@ -96,7 +96,7 @@ impl Feature {
 }
 
 pub(super) fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let kernels = Kernel::all().iter().map(Named::of).collect();
+    let kernels = Kernel::builds().iter().map(Named::of).collect();
     print(&Listed { version: 1, kernels }, streams)
 }
 

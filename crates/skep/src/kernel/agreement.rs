@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_answer_says_what_it_is_worth() {
-        for kernel in Kernel::all() {
+        for kernel in Kernel::builds() {
             let (promise, agreement) = (kernel.promise(), kernel.agreement());
             assert!(agreement.is_none_or(|it| it.same <= it.judged), "{promise}");
             assert_eq!(promise.starts_with("not tested: "), !kernel.is_tested());

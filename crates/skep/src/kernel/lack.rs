@@ -6,12 +6,13 @@ use super::{Item, Kernel, Need, Needs, Source, fit};
 use crate::catalogue::NOT_ON_THIS_KERNEL;
 use crate::host::has_field;
 use crate::verification::{Refusal, Settled, Verdict, Verification};
+use skep_btf::{FieldKind, SpecialField};
 use skep_object::LoadClass;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{AttachType, ProgType, attaches_to_btf, errno, since};
+use skep_uapi::{AttachType, ProgType, asked_around, attaches_to_btf, errno, since};
 use std::fmt;
 
 /// Where a program is rejected, and the code.
@@ -99,8 +100,27 @@ impl Kernel {
         // What it attaches to decides its arguments, its result, and whether it loads at all; what
         // the kernel lacks is refused in any case.
         let is_refused = matches!(found, Some(Verdict::Rejected(_)));
-        let is_missed = !is_refused && self.btf.is_none() && attaches_to_kernel(program);
+        let depends = || attaches_to_kernel(program) || self.may_refuse_btf(program);
+        let is_missed = !is_refused && self.btf.is_none() && depends();
         if is_missed { Some(needs_btf()) } else { found }
+    }
+
+    /// Whether its types decide if it takes the object's BTF: its nodes of lists and trees must
+    /// have the size of those in the object, and something must release what pointers in a struct
+    /// point to.
+    fn may_refuse_btf(&self, program: &Program) -> bool {
+        if self.version < STRUCT_METAS {
+            return false;
+        }
+        let may_be_small = asked_around(&self.release).iter().any(|it| SMALL_NODES.contains(it));
+        let Some(metas) = program.btf.as_ref().map(|btf| btf.struct_metas()) else { return false };
+        // No struct of the kernel has nodes for programs.
+        let is_own = |field: &SpecialField| field.target.is_some_and(|id| metas.contains_key(&id));
+        metas.values().flatten().any(|field| match field.kind {
+            FieldKind::ListNode | FieldKind::RbNode => may_be_small,
+            FieldKind::KptrRef => !is_own(field),
+            _ => false,
+        })
     }
 
     /// What the oldest tested kernel accepts is not known to be accepted by those before it:
@@ -269,6 +289,12 @@ impl Kernel {
         Some((is_there, is_there || self.source != Source::File))
     }
 }
+
+/// The first release that looks for special fields in the structs of an object's BTF.
+const STRUCT_METAS: Release = Release { major: 6, minor: 2 };
+
+/// Tested kernels whose nodes of lists and trees lack the field for their owner.
+const SMALL_NODES: [&str; 2] = ["6.2", "6.5"];
 
 /// Why a program has no verdict on a kernel without BTF.
 pub const NEEDS_BTF: &str =

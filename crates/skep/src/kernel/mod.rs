@@ -93,15 +93,22 @@ impl Kernel {
         Kernel { release, version, btf, kconfig: None, source, answers: None }
     }
 
-    /// All named kernels, oldest first.
-    pub fn all() -> Vec<Kernel> {
+    /// All built-in kernels, oldest first: of some series several builds.
+    pub fn builds() -> Vec<Kernel> {
         let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
         let mut all: Vec<Kernel> = names.filter_map(|name| Kernel::open(name).ok()).collect();
         all.sort_by_key(|kernel| kernel.version);
         all
     }
 
-    /// The tested ones, oldest first.
+    /// One of each series, oldest first.
+    pub fn all() -> Vec<Kernel> {
+        let mut all = Kernel::builds();
+        all.retain(|kernel| kernel.version.to_string() == kernel.name());
+        all
+    }
+
+    /// The tested ones of those, oldest first.
     pub fn all_asked() -> Vec<Kernel> {
         Kernel::all().into_iter().filter(Kernel::was_asked).collect()
     }

@@ -27,19 +27,24 @@ fn built_in() -> Vec<(Release, &'static str)> {
     all
 }
 
-/// The built-in kernel of the same series, which is another build than the one that is named.
+/// The built-in kernels of the same series, which are other builds than the one that is named.
 fn of_series(name: &str, all: &[(Release, &str)]) -> Option<String> {
     let version: Release = name.parse().ok()?;
-    let (_, series) =
-        all.iter().find(|(of, _)| (of.major, of.minor) == (version.major, version.minor))?;
-    let tested = ASKED.iter().find(|(short, _)| short == series).map(|(_, release)| *release);
-    let what =
-        tested.map_or_else(|| "not tested".to_owned(), |release| format!("tested as {release}"));
-    Some(format!(
-        "no such file or kernel; {series} is built in ({what}), no other build of it: skep kernel \
-         probe (where it runs) or skep kernel import (its package) makes a file of one, see \
-         docs/kernels.md, 'Kernels of other distributions'"
-    ))
+    let same = all.iter().filter(|(of, _)| *of == version);
+    let same: Vec<String> = same
+        .map(|(_, name)| match ASKED.iter().find(|(short, _)| short == name) {
+            Some((_, release)) => format!("{name} ({release})"),
+            None => format!("{name} (not tested)"),
+        })
+        .collect();
+    (!same.is_empty()).then(|| {
+        let same = same.join(", ");
+        format!(
+            "no such file or kernel; of this series there are {same}; skep kernel probe (where it \
+             runs) or skep kernel import (its package) makes a file of another build, see \
+             docs/kernels.md, 'Kernels of other distributions'"
+        )
+    })
 }
 
 fn of_kernels(name: &str) -> String {
@@ -54,16 +59,17 @@ fn of_kernels(name: &str) -> String {
     if let Some(series) = of_series(name, &all) {
         return series;
     }
-    // `6.8.0-31-generic` is not 6.8, nor is `rhel9` anything of Linux's.
+    // `6.8.0-32-generic` is not 6.8, nor is `rhel9` anything of Linux's.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if !is_plain {
         return NOT_BUILT_IN.to_owned();
     }
     let major = name.split('.').next().and_then(|number| number.parse().ok());
-    let near = all.iter().filter(|(version, _)| Some(version.major) == major);
+    let series = all.iter().filter(|(version, name)| version.to_string() == *name);
+    let near = series.clone().filter(|(version, _)| Some(version.major) == major);
     let mut known: Vec<&str> = near.map(|(_, it)| *it).collect();
     if known.is_empty() {
-        known = names().collect();
+        known = series.map(|(_, it)| *it).collect();
     }
     let known = known.join(", ");
     format!("no such file or kernel; known kernels: {known} (skep kernel list)")
@@ -79,26 +85,27 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_told_its_neighbours() {
-        assert!(told("6.13").contains("known kernels: 6.1, 6.6, 6.8, 6.12"), "{}", told("6.13"));
+        let known = told("6.13");
+        assert!(known.contains("known kernels: 6.1, 6.2, 6.5, 6.6, 6.8, 6.11, 6.12"), "{known}");
         assert!(told("v6.12").ends_with("did you mean 6.12?"), "{}", told("v6.12"));
-        assert!(told("612").ends_with("did you mean 6.12?"), "{}", told("612"));
-        assert!(told("4.4").contains("known kernels: 5.4, 5.10, 5.15"), "{}", told("4.4"));
+        assert!(told("612").ends_with("did you mean 6.2 or 6.12?"), "{}", told("612"));
+        assert!(told("4.4").contains("known kernels: 5.4, 5.10, 5.13, 5.15"), "{}", told("4.4"));
     }
 
     #[test]
     fn another_build_is_told_the_one_of_its_series() {
-        for name in ["5.10.0-46", "5.10.12", "5.10.0-30-cloud-amd64"] {
-            let told = told(name);
-            assert!(told.contains("5.10 is built in (tested as 5.10.0-46-cloud-amd64)"), "{told}");
+        for name in ["5.10.0-46", "5.10.12", "5.10.0-31-cloud-amd64"] {
+            let (told, name) = (told(name), "5.10 (5.10.0-46-cloud-amd64)");
+            assert!(told.contains("5.10.0-30-cloud-amd64") && told.contains(name), "{told}");
         }
-        assert!(told("6.6.56").contains("6.6 is built in (not tested)"), "{}", told("6.6.56"));
+        assert!(told("6.6.56").contains("there are 6.6 (not tested)"), "{}", told("6.6.56"));
         assert!(told("5.14.0-503.el9.x86_64").contains("not built in"), "none of that series is");
     }
 
     #[test]
     fn a_distributions_kernel_is_told_how_to_get_it() {
         let names = ["rhel9", "ubuntu-22.04", "cos-113", "amzn2023", "5.14.0-503.el9.x86_64"];
-        for name in names.into_iter().chain(["6.8.0-31-generic", "el8"]) {
+        for name in names.into_iter().chain(["6.8.0-32-generic", "el8"]) {
             let told = told(name);
             let says = |what: &str| told.contains(what);
             assert!(says("skep kernel import") && says("skep kernel probe"), "{told}");

@@ -15,7 +15,7 @@ use crate::outcome::Ended;
 use crate::packed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use skep::Kernel;
+use skep::kernel::ASKED;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -93,22 +93,14 @@ pub(super) fn write_rows<R: Serialize>(
     Ok(packed::write(&folder().join(format!("{release}{end}")), &csv.into_inner()?)?)
 }
 
-/// `6.12` of `6.12.117+deb12-cloud-amd64`.
+/// Its name, `6.12` of `6.12.117+deb12-cloud-amd64`.
 pub(super) fn short(release: &str) -> &str {
-    let end = release.match_indices('.').nth(1).map_or(release.len(), |(at, _)| at);
-    &release[..end]
+    ASKED.iter().find(|(_, it)| *it == release).map_or(release, |(name, _)| name)
 }
 
 /// The releases with a table, oldest first.
 pub(super) fn releases() -> Vec<String> {
     releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()
-}
-
-/// Those of [`releases_with`] that are built in, with a name.
-pub(super) fn named_with(end: &str) -> Vec<String> {
-    let (mut releases, named) = (releases_with(end), Kernel::all());
-    releases.retain(|release| named.iter().any(|it| it.release() == release));
-    releases
 }
 
 /// The releases with a file whose name is the release plus `end`.
@@ -118,11 +110,8 @@ pub(super) fn releases_with(end: &str) -> Vec<String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter_map(|name| Some(name.strip_suffix(end)?.to_owned()))
         .collect();
-    let numbers = |release: &String| -> Vec<u32> {
-        let parts = release.split(|c: char| !c.is_ascii_digit());
-        parts.take(3).map(|part| part.parse().unwrap_or(0)).collect()
-    };
-    releases.sort_by_key(numbers);
+    let place = |release: &String| ASKED.iter().position(|(_, it)| release.starts_with(it));
+    releases.sort_by_key(place);
     releases
 }
 

@@ -2,7 +2,7 @@
 //! `uapi::since` and from the kernels' answers.
 
 use super::surface::{self, Row};
-use super::{agree, page_fields, page_licence};
+use super::{agree, page_fields, page_licence, probe};
 use skep::Kernel;
 use skep::kernel::Item;
 use skep::uapi::since;
@@ -108,14 +108,13 @@ Programs that need the kernel's types need its BTF: such an object gets a verdic
 |---|---|---|---|
 ";
 
-/// Followed by releases.
 const STABLE: &str = "
-Stable updates change verifier rules, too: 39 of them differ between 6.12.43 and 6.12.117. The witnesses of all rules were
-also loaded on early releases, and on some that are not built in: a kernel file of such a release is verified by its own rules, a
-file of a release between tested ones by those of the nearest, which must agree on a program. If it may be a later build than all
-that were tested of its series, so must a set of rules called \"later kernels\": those of the last tested build (of the next one if
-none of its series was tested), with what a later kernel refuses in addition and what updates changed in other series. The releases
-without a name are ";
+`--kernel all` is one build of each series that was tested. Stable updates change verifier rules, too: 39 of them differ between
+6.12.43 and 6.12.117; so several builds of some series are built in. A kernel file of a release between tested ones is verified by the
+rules of the nearest, which must agree on a program. If it may be a later build than all that were tested of its series, so must a
+set of rules called \"later kernels\": those of the last tested build (of the next one if none of its series was tested), with what a
+later kernel refuses in addition and what updates changed in other series.
+";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let path = crate::root().join(PAGE);
@@ -131,15 +130,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 fn document() -> Result<String, Box<dyn Error>> {
     let mut text = HEAD.to_owned();
-    for kernel in Kernel::all() {
+    for kernel in Kernel::builds() {
         let source = if kernel.was_asked() { "tested" } else { "the table below" };
         let (name, release, promise) = (kernel.name(), kernel.release(), kernel.promise());
         let _ = writeln!(text, "| {name} | {release} | {source} | {promise} |");
     }
-    let named = agree::named_with(agree::END);
-    let early = agree::releases().into_iter().filter(|release| !named.contains(release));
-    let early: Vec<String> = early.map(|release| format!("`{release}`")).collect();
-    let _ = writeln!(text, "{STABLE}{}.", early.join(", "));
+    text.push_str(STABLE);
     text.push_str(
         "\n## Helpers, types, insns\n\n`since` is the upstream release. Next to it are the newest tested kernel \
          without it, and\nthe oldest with it. Attach types were not tested; fields have a table of their own below.\n\n\
@@ -158,6 +154,7 @@ fn document() -> Result<String, Box<dyn Error>> {
     text.push_str(&by_cpu(&answers));
     text.push_str(&page_fields::tables()?);
     text.push_str(&page_licence::table()?);
+    text.push_str(&probe::table()?);
     Ok(text)
 }
 
@@ -257,7 +254,7 @@ mod tests {
             assert!(CPUS.iter().any(|it| it.1 == feature.name), "{}", feature.name);
         }
         let (_, licences) = text.split_once("## Licences").expect("a section");
-        assert!(licences.contains("| `bpf_trace_printk` | helper | 4.1 | - | 5.10 |"));
+        assert!(licences.contains("| `bpf_trace_printk` | helper | 4.1 | - | 5.10.0-30 |"));
         assert!(!licences.contains("`bpf_map_lookup_elem`"), "open to all");
     }
 }

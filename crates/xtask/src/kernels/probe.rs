@@ -1,10 +1,13 @@
 //! `cargo xtask kernels probe`: asks a kernel like `skep kernel probe`, and compares the result
-//! with the built-in kernel of the same release, if any. Also the small questions of `ask`.
+//! with the built-in kernel of the same release; records what differs. Also the small questions of
+//! `ask`.
 
+use super::agree;
 use super::folder::{config, folder};
 use super::guest::Guest;
 use super::machine::Machine;
 use crate::outcome::Ended;
+use serde::{Deserialize, Serialize};
 use skep::Kernel;
 use skep::btf::LATER_KINDS;
 use skep::kernel::ask::{calls, questions, witnesses_packed};
@@ -15,6 +18,7 @@ use skep::uapi::{BEHAVIOURS, nearest_asked, not_yet};
 use skep_kernel::wire;
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,14 +66,57 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         "{}: {things} things, {callers} kinds of callers, {rules} rules answered in {seconds} s",
         probed.release(),
     );
-    let Ok(built_in) = Kernel::open(&args.machine.kernel) else {
-        println!("no built-in kernel of this release to compare with");
-        return Ok(Ended::Passed);
-    };
-    let differences = differences(&probed, &built_in);
+    let differences = differences(&probed, &Kernel::open(&args.machine.kernel)?);
     println!("{} as the built-in kernel does not say", differences.len());
     differences.iter().for_each(|difference| println!("  {difference}"));
-    Ok(differences.is_empty().into())
+    let is_same = differences.is_empty();
+    let counted = [("things", things), ("callers", callers), ("rules", rules)];
+    let counted =
+        counted.map(|(what, count)| Row { what: what.to_owned(), says: count.to_string() });
+    let differing = differences.into_iter().map(|says| Row { what: "differs".to_owned(), says });
+    let rows: Vec<Row> = counted.into_iter().chain(differing).collect();
+    agree::write_rows(&args.machine.kernel, END, &rows)?;
+    Ok(is_same.into())
+}
+
+/// A line about a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Row {
+    /// `things`, `callers`, `rules`: how many were answered; `differs`.
+    what: String,
+    says: String,
+}
+
+/// Suffix of the tables' file names, after the release.
+const END: &str = ".probe.csv";
+
+const PROBES: &str = "
+## Probes of the tested kernels
+
+What `skep kernel probe` found in a guest with each of them: how many questions about features, kinds of programs that call helpers, and
+rules were answered, and which answers differ from the built-in kernel (`cargo xtask kernels probe`; `tests/kernels/asked/*.probe.csv`).
+
+| kernel | features | callers | rules | of | differences |
+|---|--:|--:|--:|--:|---|
+";
+
+/// A table of all probes.
+pub(super) fn table() -> Result<String, Box<dyn Error>> {
+    let mut text = PROBES.to_owned();
+    for release in agree::releases_with(END) {
+        let rows: Vec<Row> = agree::read_rows(&release, END)?;
+        let of = |what: &str| -> Vec<&str> {
+            rows.iter().filter(|row| row.what == what).map(|row| row.says.as_str()).collect()
+        };
+        let counts = ["things", "callers", "rules"].map(|what| of(what).concat()).join(" | ");
+        let differences = match of("differs") {
+            none if none.is_empty() => "none".to_owned(),
+            some => some.join("; "),
+        };
+        let rules = BEHAVIOURS.len();
+        let _ = writeln!(text, "| {release} | {counts} | {rules} | {differences} |");
+    }
+    Ok(text)
 }
 
 /// The guest's kernel as `skep kernel probe` would determine it there.

@@ -40,8 +40,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folders = ["tests/programs", "tests/kernels/witnesses"];
     let files = objects::find(&folders.map(|folder| crate::root().join(folder)))?;
     let mut lines = Vec::new();
-    // The others are not built in: of them only rules were tested (`kernels agree`).
-    let releases = agree::named_with(surface::END);
+    let releases = agree::releases_with(surface::END);
     let hold = |release: &String| hold(release, &files).map_err(|why| why.to_string());
     let all = releases.par_iter().map(hold).collect::<Result<Vec<Held>, String>>()?;
     for (release, held) in releases.iter().zip(all) {

@@ -78,14 +78,37 @@ fn is_said(template: &str, message: &str) -> bool {
     true
 }
 
+/// Kernels that were asked about fewer programs were asked about part of the corpus.
+const WHOLE_CORPUS: usize = 4000;
+
+/// Words that no program of the corpus has made a kernel say.
+#[rustfmt::skip]
+const UNSAID: [(&str, &[&str]); 6] = [
+    ("5.13", &["mem, alloc_mem, buf", "alloc_mem", "At async callback the"]),
+    ("5.15.0-25", &["mem, alloc_mem, buf", "alloc_mem"]),
+    ("5.19", &["arg#{nth} pointer type STRUCT bpf_dynptr_kern not to stack"]),
+    ("6.2", &["bpf_rcu_read_unlock is missing", "BUG regs {regs:x}",
+        "expected an initialized iter_{name} as arg #{nth+1}",
+        "expected uninitialized iter_{name} as arg #{nth+1}"]),
+    ("6.5", &["pseudo btf_id {id} in ldimm64 isn't KIND_VAR."]),
+    ("7.2.6", &["expected an initialized irq flag as R{nth+1}",
+        "kernel function {name} R{nth+1} pointer type {kind} {to} is not supported",
+        "R{nth+1} doesn't point to a type with bpf_refcount field"]),
+];
+
 #[test]
 fn other_kernels_say_what_the_table_of_words_says() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
-    for release in agree::named_with(surface::END) {
+    for release in agree::releases_with(surface::END) {
         let table = answers::read(&agree::folder().join(format!("{release}{}", agree::END)))?;
+        if table.len() < WHOLE_CORPUS {
+            continue;
+        }
+        let unsaid = UNSAID.iter().find(|(name, _)| *name == agree::short(&release));
         for row in WORDS.iter().chain(SPELLINGS).filter(|row| row.is_said_on(&release)) {
-            if !table.values().any(|answer| is_said(row.text, &answer.message)) {
-                wrong.push(format!("{release} never says {}: {}", row.of, row.text));
+            let is_seen = table.values().any(|answer| is_said(row.text, &answer.message));
+            if is_seen == unsaid.is_some_and(|(_, words)| words.contains(&row.text)) {
+                wrong.push(format!("{release} {}: {}: said: {is_seen}", row.of, row.text));
             }
         }
     }
