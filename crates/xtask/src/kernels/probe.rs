@@ -2,10 +2,10 @@
 //! with the built-in kernel of the same release; records what differs. Also the small questions of
 //! `ask`.
 
-use super::agree;
 use super::folder::{config, folder};
 use super::guest::Guest;
 use super::machine::Machine;
+use super::{agree, surface};
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::Kernel;
@@ -140,9 +140,6 @@ fn probed(machine: &Machine, guest: &mut Guest) -> Result<Kernel, Box<dyn Error>
     }
 }
 
-/// Not built into Debian's cloud kernels, so its absence says nothing about the release.
-const CONFIGURED: [&str; 1] = ["lirc_mode2"];
-
 /// Differences between a probed and a built-in kernel.
 fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
     let mut all = Vec::new();
@@ -151,7 +148,7 @@ fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
             all.push(format!("{what}: asked {one:?}, built in {other:?}"));
         }
     };
-    for item in Item::all().filter(|item| !CONFIGURED.contains(&item.name())) {
+    for item in Item::all().filter(|item| !surface::CONFIGURED.contains(&item.name())) {
         differ(item.to_string(), probed.has(item), built_in.has(item));
     }
     for rule in BEHAVIOURS {

@@ -126,7 +126,6 @@ fn row_of_calls(kind: &str, asked: &Calls<'_>, helpers: &[&str]) -> Option<Row> 
 
 /// Their absence says nothing about the release: not built into Debian's cloud kernels; only there
 /// if BPF is among the active security modules, which it is not by default on Ubuntu.
-#[cfg(test)]
 pub(super) const CONFIGURED: [&str; 2] = ["lirc_mode2", "inode_storage"];
 
 #[cfg(test)]
