@@ -3,7 +3,7 @@
 
 use super::agree;
 use super::fields::{self, Row, accesses, caller, flag_name};
-use super::surface::CONFIGURED;
+use super::probe::CONFIGURED;
 use skep::kernel::ask::{calls, questions};
 use skep::kernel::{FROM_TABLE, Item, Needs};
 use skep::program::{MapDef, Program};

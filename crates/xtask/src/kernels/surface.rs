@@ -124,10 +124,6 @@ fn row_of_calls(kind: &str, asked: &Calls<'_>, helpers: &[&str]) -> Option<Row> 
     (!helpers.is_empty()).then(|| Row { kind, name, there, message: helpers.join(" ") })
 }
 
-/// Their absence says nothing about the release: not built into Debian's cloud kernels; only there
-/// if BPF is among the active security modules, which it is not by default on Ubuntu.
-pub(super) const CONFIGURED: [&str; 2] = ["lirc_mode2", "inode_storage"];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,7 +180,7 @@ mod tests {
             let version: Release = release.parse().expect("a release");
             for row in read(&release).expect("a table") {
                 let Some(since) = expected(&row) else { continue };
-                if CONFIGURED.contains(&row.name.as_str()) {
+                if probe::CONFIGURED.contains(&row.name.as_str()) {
                     continue;
                 }
                 let there = row.there == "yes";

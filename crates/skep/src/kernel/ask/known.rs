@@ -46,8 +46,8 @@ fn last_message(message: &str) -> &str {
 
 const REMARK: &str = "as scalar as it may encode error";
 
-/// Last lines of the logs of kernels that refuse without a message; with statistics only, such a log
-/// has none.
+/// Last lines of the logs of kernels that refuse without a message; with statistics only, such a
+/// log has none.
 const NOT_MESSAGES: [&str; 2] = ["func#N @N", "N: safe"];
 
 fn without_numbers(message: &str) -> String {
