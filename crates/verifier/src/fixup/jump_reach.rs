@@ -123,11 +123,9 @@ impl Lengths {
             added[PROLOGUE][0] = PROLOGUE_INSNS;
             vague[0] |= u32::from(env.facts.prog.prog_type == ProgType::StructOps);
         }
-        let ends = env.facts.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
-        for (subprog, end) in env.facts.subprogs.iter().zip(ends) {
-            let start = subprog.start as usize;
-            let counts = |idx: usize| left[idx] && is_may_goto(&env.facts.insns[idx]);
-            if (start..end).any(counts) {
+        for mut range in env.facts.layout.ranges() {
+            let start = range.start;
+            if range.any(|idx| left[idx] && is_may_goto(&env.facts.insns[idx])) {
                 added[ENTRIES][start] = MAY_GOTO_ENTRY;
             }
         }

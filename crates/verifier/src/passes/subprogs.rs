@@ -20,6 +20,7 @@ use skep_uapi::Insns;
 use skep_uapi::errno;
 use skep_uapi::limits::BPF_MAX_SUBPROGS;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Properties of a subprog that follow from its insns alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,10 @@ impl Subprogs {
     /// One past the last insn of a subprog.
     pub(crate) fn end(&self, subprog: usize) -> u32 {
         self.starts[subprog + 1]
+    }
+    /// The insns of each subprog.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
     }
     /// First insns of all subprogs.
     pub(crate) fn starts(&self) -> &[u32] {
