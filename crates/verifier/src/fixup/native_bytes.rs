@@ -2,16 +2,26 @@
 //! at most: for those of most programs the same number.
 //!
 //! Source: lengths of instructions from Intel's manual; that those are used, from the kernels'
-//! verdicts on programs whose jumps reach just as far. Absent: the length of tail calls.
+//! verdicts on programs whose jumps reach just as far. Those of `exit` and of tail calls depend on
+//! the registers and the stack that the program uses, the kernel, and the processor's flaws.
 
 use super::growth;
 use crate::env::Env;
+use crate::passes::call_facts::is_tail_call;
 use crate::state::reg_type::Base;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
 /// The bytes of native code: at least, at most.
 pub(super) type Bytes = (u32, u32);
+
+/// It gives back the saved registers: none with one byte, or all with seven; the return may be a
+/// jump.
+const EXIT: Bytes = (2, 16);
+/// Between 36 and 78 where kernels were asked.
+const TAIL_CALL: Bytes = (16, 128);
+/// The counter of tail calls may be loaded before.
+const CALL_BESIDE_TAIL_CALLS: Bytes = (5, 16);
 
 /// An insn with what the rewrites add to it, without what depends on how far it jumps.
 pub(super) fn native_bytes(env: &Env<'_>, idx: usize) -> Bytes {
@@ -20,12 +30,18 @@ pub(super) fn native_bytes(env: &Env<'_>, idx: usize) -> Bytes {
     let (least, most) = match insn.class() {
         // Loads that may fault compare the address first.
         BPF_LDX if may_fault => (2, 64),
+        _ if is_tail_call(&insn) => TAIL_CALL,
+        _ if insn.code == BPF_JMP | BPF_CALL && has_tail_calls(env) => CALL_BESIDE_TAIL_CALLS,
         _ => of_insn(insn),
     };
     match growth::of(env, idx).1.max() {
         0 => (least, most),
         more => (0, most + 10 * more),
     }
+}
+
+fn has_tail_calls(env: &Env<'_>) -> bool {
+    env.facts.subprogs.iter().any(|subprog| subprog.has_tail_call)
 }
 
 /// An insn as it is.
@@ -65,7 +81,7 @@ fn of_insn(insn: Insn) -> Bytes {
         (BPF_ALU | BPF_ALU64, BPF_DIV | BPF_MOD) => (2, 48),
         // Multiplications, and shifts by registers, for which older compilers save others.
         (BPF_ALU | BPF_ALU64, _) => (3, 24),
-        (BPF_JMP, BPF_EXIT) => exactly(16),
+        (BPF_JMP, BPF_EXIT) => EXIT,
         (BPF_JMP, BPF_CALL) => exactly(5),
         // The comparison before a jump.
         _ if insn.is_src_reg() => exactly(by_register),

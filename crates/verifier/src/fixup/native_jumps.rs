@@ -29,15 +29,14 @@ const FILLED_FROM: usize = 15;
 /// The length that every insn has at first.
 const FIRST: i64 = 64;
 /// Lengths that are tried where some are not known.
-const TRIES_MAX: u32 = 64;
+const TRIES_MAX: u32 = 112;
 
 /// Checks a walked program, for kernels that do not always find the lengths.
 pub(super) fn check(env: &mut Env<'_>) -> Check {
     let is_left = left::insns_left(env);
-    let len = env.facts.insns.len();
-    let ends = env.facts.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
-    for (subprog, end) in env.facts.subprogs.iter().zip(ends) {
-        let function = Function::new(env, subprog.start as usize..end, &is_left);
+    let facts = env.facts;
+    for range in facts.layout.ranges() {
+        let function = Function::new(env, range, &is_left);
         let Some(insn_idx) = function.crossing() else { continue };
         env.walk.insn_idx = insn_idx as u32;
         match function.settles() {
@@ -120,7 +119,29 @@ impl Function {
             let bytes = if always || leaves.is_some() { (0, 0) } else { native_bytes(env, idx) };
             Native { insn_idx: idx, bytes, jump: jump.or(leaves) }
         });
-        Function { natives: natives.collect() }
+        let mut function = Function { natives: natives.collect() };
+        function.settle_beside();
+        function
+    }
+
+    /// Takes one length for what no jump goes over: any will do.
+    fn settle_beside(&mut self) {
+        let mut change = vec![0; self.natives.len() + 1];
+        for (at, jump) in self.jumps() {
+            change[jump.target.min(at + 1)] += 1;
+            change[jump.target.max(at + 1)] -= 1;
+        }
+        let mut over = 0;
+        for (native, change) in self.natives.iter_mut().zip(change) {
+            over += change;
+            if over == 0 {
+                native.bytes.1 = native.bytes.0;
+            }
+        }
+    }
+
+    fn jumps(&self) -> impl Iterator<Item = (usize, Jump)> {
+        self.natives.iter().enumerate().filter_map(|(at, native)| Some((at, native.jump?)))
     }
 
     /// A jump back that may cross a forward one, both about as long as the short form reaches.
@@ -135,9 +156,8 @@ impl Function {
         let is_near = |from: usize, to: usize| {
             at[to].0 - at[from].0 <= NEAR.1 && at[to].1 - at[from].1 >= NEAR.0
         };
-        let jumps =
-            || self.natives.iter().enumerate().filter_map(|(at, native)| Some((at, native.jump?)));
-        let forward: Vec<(usize, usize)> = jumps()
+        let forward: Vec<(usize, usize)> = self
+            .jumps()
             .filter(|&(from, jump)| jump.target > from && is_near(from + 1, jump.target))
             .map(|(from, jump)| (from, jump.target))
             .collect();
@@ -148,7 +168,7 @@ impl Function {
                 .take_while(|&&(from, _)| from < head)
                 .any(|&(_, to)| head < to)
         };
-        jumps()
+        self.jumps()
             .filter(|&(from, jump)| jump.target <= from && is_near(jump.target, from + 1))
             .find(|(_, back)| is_crossed(back.target))
             .map(|(from, _)| self.natives[from].insn_idx)
