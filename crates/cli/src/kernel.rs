@@ -78,7 +78,7 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
 fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kernel in Kernel::builds() {
         let (name, worth) = (kernel.name(), worth(&kernel));
-        writeln!(streams.out, "{name:<10}  {:<26}  {worth}", kernel.release())?;
+        writeln!(streams.out, "{name:<13}  {:<26}  {worth}", kernel.release())?;
     }
     Ok(Exit::Success)
 }
@@ -199,6 +199,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
         Source::File => surface(kernel),
     };
     writeln!(out, "surface        {asked}")?;
+    if let Some(row) = kernel.from_table() {
+        writeln!(out, "documented     BPF of {}: {}", row.rules, row.source)?;
+    }
     if let Some(answers) = kernel.answers() {
         writeln!(out, "answers        {}", probe::said(answers))?;
     }

@@ -28,7 +28,11 @@ impl MatrixKernel {
 
     /// What results for it are worth, in one line.
     pub fn line(&self) -> String {
-        format!("{}{}: {}", self.release, self.mark(), self.promise)
+        let MatrixKernel { name, release, promise, .. } = self;
+        match release.starts_with(name) {
+            true => format!("{release}{}: {promise}", self.mark()),
+            false => format!("{name}{} ({release}): {promise}", self.mark()),
+        }
     }
 
     fn mark(&self) -> &'static str {

@@ -18,6 +18,9 @@ struct Named {
     release: String,
     /// How the kernel's features are known.
     source: &'static str,
+    /// Where it is documented whose features it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documented: Option<&'static str>,
     /// How far its verdicts agreed with ours; which programs are accepted depends on it.
     promise: String,
 }
@@ -79,6 +82,7 @@ impl Named {
             name: kernel.name().to_owned(),
             release: kernel.release().to_owned(),
             source: source(kernel),
+            documented: kernel.from_table().map(|it| it.source),
             promise: kernel.promise(),
         }
     }

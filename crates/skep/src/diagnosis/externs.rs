@@ -2,7 +2,7 @@
 //! the two prototypes; functions of the kernel that the program does not declare as such.
 //!
 //! `externs/kfuncs.csv` has the kfuncs of `docs/kernels.md`: name, newest kernel without it before
-//! the oldest one with it, that one.
+//! the oldest one with it, that one; and the newest with it, if later ones lack it.
 
 use crate::btf::{Btf, Kind};
 use crate::diagnosis::near::between;
@@ -93,17 +93,18 @@ mod tests {
             let message = format!("extern (func ksym) '{name}': not found in kernel BTF");
             notes(&message, None, None).first().map(|note| note.text.clone())
         };
-        let text = "Linux 7.0 has `bpf_stream_print_stack`, Linux 6.19, as it was tested, does not";
+        let text =
+            "Linux 7.0.0-14 has `bpf_stream_print_stack`, Linux 6.19, as it was tested, does not";
         assert_eq!(said("bpf_stream_print_stack").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print_stack___v2").as_deref(), Some(text));
         assert_eq!(said("bpf_stream_print"), None);
         let weak = "load error: the kernel has no kfunc bpf_iter_num_new (a weak extern)";
-        let text = "Linux 6.8 has `bpf_iter_num_new`, Linux 6.1, as it was tested, does not";
+        let text = "Linux 6.5 has `bpf_iter_num_new`, Linux 6.2, as it was tested, does not";
         assert_eq!(since_of(weak).as_deref(), Some(text));
         // One that is gone from later kernels.
         assert_eq!(
             said("bpf_kfunc_call_test1").as_deref(),
-            Some("Linux 5.15 has `bpf_kfunc_call_test1`")
+            Some("Linux 5.13 to 6.2 has `bpf_kfunc_call_test1`")
         );
     }
 

@@ -27,7 +27,7 @@ impl DecidingRule {
     /// A rule that decides on a kernel.
     pub fn on(kernel: &Kernel, session: &Session, rule: &'static Behaviour) -> DecidingRule {
         let ceased = session.host.behaviours.get(rule.name).unwrap_or_default();
-        let when = rule.changed_after(kernel.release(), ceased);
+        let when = rule.changed_after(kernel.rules(), ceased);
         let when = when.map(|[after, to]| format!("a release after {after} and up to {to}"));
         DecidingRule { rule, ceased, when }
     }

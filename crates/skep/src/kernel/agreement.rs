@@ -60,7 +60,8 @@ impl Kernel {
         match (self.source, self.answers()) {
             (Source::Asked, _) => format!("tested: {}; {}", self.rules_tested(), self.compared()),
             (Source::Table, _) => {
-                format!("not tested: {}; {}", self.rules_between(), self.risk())
+                let (as_of, rules, risk) = (self.taken_over(), self.rules_between(), self.risk());
+                format!("not tested: {as_of}{rules}; {risk}")
             }
             (Source::File, Some(answers)) => {
                 let (rules, of) = (answers.counts()[2], BEHAVIOURS.len());
@@ -73,8 +74,8 @@ impl Kernel {
             }
             (Source::File, None) => {
                 let how = "imported, or probed without privileges; not tested";
-                let risk = self.risk();
-                format!("{how}: {}, backports are not known; {risk}", self.rules_between())
+                let (as_of, rules, risk) = (self.taken_over(), self.rules_between(), self.risk());
+                format!("{how}: {as_of}{rules}, backports are not known; {risk}")
             }
         }
     }
@@ -82,7 +83,7 @@ impl Kernel {
     /// The number of its verifier rules that are known, and what is used instead of the others.
     pub fn rules_known(&self) -> (usize, Option<String>) {
         let known = BEHAVIOURS.iter().filter(|rule| self.holds(rule).is_some()).count();
-        let others = match RulesOf::release(&self.release) {
+        let others = match RulesOf::release(&self.rules) {
             RulesOf::Itself => None,
             RulesOf::Series(name) => Some(format!("those of {name}, of the same series")),
             RulesOf::Several(names) => {
@@ -110,14 +111,22 @@ impl Kernel {
         }
     }
 
+    /// Whose BPF a distribution's kernel has instead of that of its release.
+    fn taken_over(&self) -> String {
+        match self.rules == self.release {
+            true => String::new(),
+            false => format!("BPF of {} by its documentation, ", self.rules),
+        }
+    }
+
     /// Whether the verdict is that of several tested kernels, where they agree.
     fn is_between(&self) -> bool {
-        matches!(RulesOf::release(&self.release), RulesOf::Several(_))
+        matches!(RulesOf::release(&self.rules), RulesOf::Several(_))
     }
 
     /// The oldest tested kernel, whose rules are used for an untested one before it.
     pub(super) fn newer_rules(&self) -> Option<&'static str> {
-        match RulesOf::release(&self.release) {
+        match RulesOf::release(&self.rules) {
             RulesOf::Oldest(name) if !self.is_tested() => Some(name),
             _ => None,
         }

@@ -18,7 +18,7 @@
 //!    that of an x86-64 kernel of this release (`fit`).
 
 use super::fault::Fault;
-use super::{ASKED, Answers, FROM_TABLE, Kernel, STEP, Source, fit, names, release};
+use super::{ASKED, Answers, DISTRIBUTIONS, FROM_TABLE, Kernel, STEP, Source, fit, names, release};
 use crate::error::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
@@ -44,16 +44,20 @@ const READ: &str = "reading the kernel file";
 const IMPORT: &str = "importing a kernel";
 
 impl Kernel {
-    /// A tested kernel, by its name (`6.12`), or a kernel file.
+    /// A built-in kernel, by its name (`6.12`, `ubuntu-24.04`, `rhel9.4`), or a kernel file.
     ///
     /// # Errors
     ///
     /// There is no such name and no such file, or the file is not one.
     pub fn open(name: &str) -> Result<Kernel, Error> {
+        let of = DISTRIBUTIONS.iter().find(|(of, _)| *of == name);
+        let name = of.map_or(name, |(_, name)| name);
         let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
-        match asked {
-            Some((short, release)) => Kernel::built_in(short, release, Source::Asked),
-            None if FROM_TABLE.contains(&name) => Kernel::built_in(name, name, Source::Table),
+        if let Some((_, release)) = asked {
+            return Kernel::built_in(release, release, Source::Asked);
+        }
+        match FROM_TABLE.iter().find(|it| it.name == name) {
+            Some(it) => Kernel::built_in(it.release, it.rules, Source::Table),
             None if Path::new(name).exists() => read(Path::new(name)),
             None => Err(Error::new(Path::new(name), STEP, names::unknown(name))),
         }

@@ -112,7 +112,7 @@ impl Kernel {
         if self.version < STRUCT_METAS {
             return false;
         }
-        let may_be_small = asked_around(&self.release).iter().any(|it| SMALL_NODES.contains(it));
+        let may_be_small = asked_around(&self.rules).iter().any(|it| SMALL_NODES.contains(it));
         let Some(metas) = program.btf.as_ref().map(|btf| btf.struct_metas()) else { return false };
         // No struct of the kernel has nodes for programs.
         let is_own = |field: &SpecialField| field.target.is_some_and(|id| metas.contains_key(&id));
@@ -246,7 +246,7 @@ impl Kernel {
         };
         let is_member = prog_type == ProgType::StructOps;
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
-        let since = || match allowed_since(&self.release, &hook, id) {
+        let since = || match allowed_since(&self.rules, &hook, id) {
             Some(release) if self.version <= REFERENCE => format!(" (since {release})"),
             _ => String::new(),
         };
@@ -284,7 +284,7 @@ impl Kernel {
         {
             return Some((is_there, true));
         }
-        let is_backported = since::is_backported(&self.release, item.name());
+        let is_backported = since::is_backported(&self.rules, item.name());
         let is_there = since <= self.version || is_backported;
         Some((is_there, is_there || self.source != Source::File))
     }

@@ -29,7 +29,8 @@ mod release;
 
 pub use agreement::Agreement;
 pub use ask::{Answers, AskError, Judged};
-pub use asked::{ASKED, FROM_TABLE};
+use asked::taken_over;
+pub use asked::{ASKED, DISTRIBUTIONS, FROM_TABLE, FromTable};
 pub use calls::Calls;
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, NEEDS_BTF, Refused};
@@ -52,6 +53,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Kernel {
     release: String,
+    /// The release whose features and rules it has: usually its own.
+    rules: String,
     version: Release,
     btf: Option<Arc<Btf>>,
     kconfig: Option<Arc<str>>,
@@ -80,22 +83,25 @@ const BTF_KINDS: [(Kind, Release); 4] = [
 ];
 
 impl Kernel {
-    fn built_in(short: &str, release: &str, source: Source) -> Result<Kernel, Error> {
-        let kernel = Kernel::new(release, None, of_release(short)?);
-        Ok(Kernel { source, ..kernel })
+    fn built_in(release: &str, rules: &str, source: Source) -> Result<Kernel, Error> {
+        let kernel = Kernel::new(release, None, of_release(rules)?);
+        Ok(Kernel { source, rules: rules.to_owned(), ..kernel })
     }
 
     /// One that is described by a file, or running.
     fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let is_asked = btf.as_ref().is_some_and(|btf| fit::is_asked(release, btf));
         let source = if is_asked { Source::Asked } else { Source::File };
-        let release = release.to_owned();
-        Kernel { release, version, btf, kconfig: None, source, answers: None }
+        let rules = taken_over(release).unwrap_or(release);
+        let version = rules.parse().unwrap_or(version);
+        let (release, rules) = (release.to_owned(), rules.to_owned());
+        Kernel { release, rules, version, btf, kconfig: None, source, answers: None }
     }
 
     /// All built-in kernels, oldest first: of some series several builds.
     pub fn builds() -> Vec<Kernel> {
-        let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
+        let names = ASKED.iter().map(|(name, _)| *name);
+        let names = names.chain(FROM_TABLE.iter().map(|it| it.name));
         let mut all: Vec<Kernel> = names.filter_map(|name| Kernel::open(name).ok()).collect();
         all.sort_by_key(|kernel| kernel.version);
         all
@@ -115,14 +121,29 @@ impl Kernel {
 
     /// `6.12` if it has such a name, else its release.
     pub fn name(&self) -> &str {
-        let mut named = ASKED.iter().filter(|_| self.was_asked());
-        let named = named.find(|(_, release)| *release == self.release);
-        named.map_or(&self.release, |(name, _)| name)
+        let named = match self.source {
+            Source::Asked => ASKED.iter().find(|(_, it)| *it == self.release).map(|it| it.0),
+            Source::Table => self.from_table().map(|it| it.name),
+            Source::File => None,
+        };
+        named.unwrap_or(&self.release)
     }
 
-    /// Its Linux release.
+    /// What is documented of a built-in kernel that was not tested.
+    pub fn from_table(&self) -> Option<&'static FromTable> {
+        let row = FROM_TABLE.iter().find(|it| it.release == self.release);
+        row.filter(|_| self.source == Source::Table)
+    }
+
+    /// The Linux release whose features it has.
     pub fn version(&self) -> Release {
         self.version
+    }
+
+    /// The release whose rules it has: its own, but for distributions that take over those of a
+    /// later one.
+    pub fn rules(&self) -> &str {
+        &self.rules
     }
 
     /// The source of its features.
@@ -194,7 +215,7 @@ impl Kernel {
             };
         let absent = BTF_KINDS.into_iter().filter(is_absent);
         let (behaviours, neighbours) = self.behaviours();
-        let Release { major, minor } = self.version;
+        let Release { major, minor } = self.release.parse().unwrap_or(self.version);
         Host {
             kernel_btf: self.btf.clone(),
             kconfig: self.kconfig.clone(),
@@ -211,7 +232,7 @@ impl Kernel {
                 self.knows(Item::Insn(feature)).is_none_or(|(is_there, _)| is_there)
             }),
             calls: Some(self.calls()),
-            words: Words::of_release(&self.release),
+            words: Words::of_release(&self.rules),
             // Into which, its BTF does not tell.
             error_injection: (self.injects_errors() == Some(false))
                 .then(|| ErrorInjection(Arc::new(|_| Some(false)))),
@@ -225,21 +246,21 @@ impl Kernel {
 impl Kernel {
     /// The calls that it refuses.
     fn calls(&self) -> Calls {
-        Calls::of_release(&self.release).corrected(self.answers.clone())
+        Calls::of_release(&self.rules).corrected(self.answers.clone())
     }
 
     /// Its rules; for a kernel between tested ones the last one's, and those of all of them.
     fn behaviours(&self) -> (Behaviours, Vec<Neighbour>) {
         if self.was_asked() && self.answers.is_none() {
-            return (Behaviours::of_release(&self.release), Vec::new());
+            return (Behaviours::of_release(&self.rules), Vec::new());
         }
-        build::rules(&self.release, |rule| self.holds(rule))
+        build::rules(&self.rules, |rule| self.holds(rule))
     }
 
     /// The same for a rule that came with a helper: the kernel has both, or neither.
     fn holds_by_helper(&self, rule: &Behaviour) -> Option<bool> {
         let (_, helper) = WITH_HELPER.iter().find(|(name, _)| *name == rule.name)?;
-        let is_between = !Neighbour::of_release(&self.release).is_empty();
+        let is_between = !Neighbour::of_release(&self.rules).is_empty();
         is_between.then(|| self.has(Item::Helper(*helper)))?
     }
 

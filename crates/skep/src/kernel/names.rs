@@ -1,14 +1,13 @@
 //! The message for a name that is neither a kernel nor a file.
 
-use super::asked::{ASKED, FROM_TABLE};
+use super::asked::{ASKED, DISTRIBUTIONS, FROM_TABLE};
 use crate::catalogue::did_you_mean;
 use skep_uapi::since::Release;
 
-/// Distribution kernels have backports, so none of them is known by name.
-const NOT_BUILT_IN: &str = "no such file or kernel; kernels of distributions are not built in: skep \
-                            kernel probe (on such a machine) or skep kernel import (its package) \
-                            makes a file of one, see docs/kernels.md, 'Kernels of other \
-                            distributions'; skep kernel list shows the names";
+const NOT_BUILT_IN: &str = "no such file or kernel; it is not one of the distributions whose \
+                            kernels are built in: skep kernel probe (on such a machine) or skep \
+                            kernel import (its package) makes a file of one, see docs/kernels.md, \
+                            'Kernels of other distributions'; skep kernel list shows the names";
 
 /// The most similar names: those spelled similarly, else those of the same major version. There are
 /// none for a file, or a kernel of a distribution.
@@ -21,7 +20,7 @@ pub(super) fn unknown(name: &str) -> String {
 
 /// The built-in kernels, the oldest first.
 fn built_in() -> Vec<(Release, &'static str)> {
-    let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
+    let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE.iter().map(|it| it.name));
     let mut all: Vec<_> = names.filter_map(|name| Some((name.parse().ok()?, name))).collect();
     all.sort_unstable();
     all
@@ -47,6 +46,23 @@ fn of_series(name: &str, all: &[(Release, &str)]) -> Option<String> {
     })
 }
 
+/// The built-in kernels of a distribution that is named.
+fn of_distribution(name: &str) -> Option<String> {
+    let letters = |name: &str| name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
+    let stem = &name[..letters(name)];
+    let names = DISTRIBUTIONS.iter().map(|(of, _)| *of).chain(FROM_TABLE.iter().map(|it| it.name));
+    let same: Vec<&str> =
+        names.filter(|it| !stem.is_empty() && it[..letters(it)] == *stem).collect();
+    (!same.is_empty()).then(|| {
+        let same = same.join(", ");
+        format!(
+            "no such file or kernel; of {stem} there are {same}; skep kernel probe (on such a machine) or \
+             skep kernel import (its package) makes a file of another, see docs/kernels.md, 'Kernels of \
+             other distributions'"
+        )
+    })
+}
+
 fn of_kernels(name: &str) -> String {
     let all = built_in();
     let is_version = name.parse::<Release>().is_ok();
@@ -58,6 +74,9 @@ fn of_kernels(name: &str) -> String {
     }
     if let Some(series) = of_series(name, &all) {
         return series;
+    }
+    if let Some(alike) = of_distribution(name) {
+        return alike;
     }
     // `6.8.0-32-generic` is not 6.8, nor is `rhel9` anything of Linux's.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -99,12 +118,13 @@ mod tests {
             assert!(told.contains("5.10.0-30-cloud-amd64") && told.contains(name), "{told}");
         }
         assert!(told("6.6.56").contains("there are 6.6 (not tested)"), "{}", told("6.6.56"));
-        assert!(told("5.14.0-503.el9.x86_64").contains("not built in"), "none of that series is");
+        assert!(told("5.14.0-503.el9.x86_64").contains("makes a file"), "none of that series is");
     }
 
     #[test]
     fn a_distributions_kernel_is_told_how_to_get_it() {
-        let names = ["rhel9", "ubuntu-22.04", "cos-113", "amzn2023", "5.14.0-503.el9.x86_64"];
+        let names = ["rhel9", "ubuntu-21.04", "cos-121", "amzn2023", "5.14.0-503.el9.x86_64"];
+        assert!(told("rhel9").contains("rhel9.3, rhel9.4"), "{}", told("rhel9"));
         for name in names.into_iter().chain(["6.8.0-32-generic", "el8"]) {
             let told = told(name);
             let says = |what: &str| told.contains(what);

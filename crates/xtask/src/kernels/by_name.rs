@@ -5,19 +5,35 @@ use super::agree;
 use super::fields::{self, Row, accesses, caller, flag_name};
 use super::probe::CONFIGURED;
 use skep::kernel::ask::{calls, questions};
-use skep::kernel::{FROM_TABLE, Item, Needs};
+use skep::kernel::{ASKED, FROM_TABLE, FromTable, Item, Needs};
 use skep::program::{MapDef, Program};
 use skep::uapi::ctx::CtxLayout;
 use skep::uapi::helper::HookKey;
+use skep::uapi::since::Release;
 use skep::uapi::{MapCreation, MapFlags, MapShape, asked_around, asked_later, not_yet};
 use skep::{Host, Kernel};
 use skep_testkit::engine::{self, OurVerdict};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-/// Kernels in the table, and the tested releases around them.
-const NEIGHBOURS: [(&str, Option<&str>, &str); 2] =
-    [("5.4", None, "5.10"), ("6.6", Some("6.1"), "6.8")];
+/// Kernels of the table, one for each set of rules, with the tested ones before and after them.
+fn with_neighbours() -> Vec<(&'static str, Option<&'static str>, &'static str)> {
+    let version = |release: &str| release.parse::<Release>().ok();
+    let mut rows: Vec<&FromTable> = FROM_TABLE.iter().collect();
+    rows.sort_by_key(|row| (version(row.rules), row.release != row.rules));
+    rows.dedup_by_key(|row| row.rules);
+    let tested = |row: &FromTable, order: Ordering| {
+        let its = version(row.rules);
+        let kernels = ASKED.iter().filter(move |it| version(it.1).cmp(&its) == order);
+        kernels.map(|it| it.0)
+    };
+    let around = |row: &&FromTable| {
+        let after = tested(row, Ordering::Greater).next()?;
+        Some((row.name, tested(row, Ordering::Less).next_back(), after))
+    };
+    rows.iter().filter_map(around).collect()
+}
 
 /// Context type, field name, and index among fields of the same name.
 type Place = (String, String, usize);
@@ -103,10 +119,9 @@ fn an_asked_kernel_by_its_name_has_the_fields_that_it_has() -> Result<(), Box<dy
 /// previous one.
 #[test]
 fn a_kernel_of_the_table_has_what_its_neighbours_have() -> Result<(), Box<dyn Error>> {
-    assert!(NEIGHBOURS.map(|it| it.0) == FROM_TABLE);
     let programs = all_accesses();
     let mut wrong = Vec::new();
-    for (name, before, after) in NEIGHBOURS {
+    for (name, before, after) in with_neighbours() {
         let kernel = named(name)?;
         let (before, after) = (before.map(named).transpose()?, named(after)?);
         for (_, _, program) in &programs {
@@ -171,11 +186,11 @@ fn creation(map: &MapDef, flag: MapFlags) -> MapCreation {
 #[test]
 fn a_kernel_of_the_table_has_the_helpers_of_its_neighbours() -> Result<(), Box<dyn Error>> {
     let mut wrong = Vec::new();
-    for (name, _, after) in NEIGHBOURS {
+    for (name, _, after) in with_neighbours() {
         let Named { kernel, .. } = named(name)?;
         let after = Kernel::open(after)?;
-        let release = kernel.release();
-        let tested = [&asked_around(release), asked_later(release)].concat();
+        let rules = kernel.rules();
+        let tested = [&asked_around(rules), asked_later(rules)].concat();
         for hook in calls(None) {
             let (prog_type, attach_type) = (hook.prog_type, hook.attach_type);
             let key = HookKey { prog_type, attach_type, target: "" };

@@ -4,7 +4,7 @@
 use super::surface::{self, Row};
 use super::{agree, page_fields, page_licence, probe};
 use skep::Kernel;
-use skep::kernel::Item;
+use skep::kernel::{DISTRIBUTIONS, Item};
 use skep::uapi::since;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -54,9 +54,15 @@ differ, both are tried, and a program that they judge differently is \"not known
 
 ## Kernels of other distributions
 
-Two kernels of Ubuntu are built in, `5.15` (22.04) and `6.8` (24.04); the others are Debian's. All were booted in a guest and
-asked (`tests/kernels/asked`). Kernels of RHEL, COS, Amazon Linux and Android are not built in: they carry backports of their
-own, so that their release does not tell their rules. A kernel file of such a kernel says what is known of it.
+The tested kernels are those of Debian and Ubuntu, so these have names of their own: {aliases}. They were booted in a guest and
+asked (`tests/kernels/asked`).
+
+The kernels of RHEL, Amazon Linux, COS, Azure Linux, SLES and Oracle's UEK that the table below marks with a source were not tested. They
+are composed of the features and rules of the release whose BPF they have by that source. RHEL 9 calls itself 5.14 and takes over the BPF of
+later releases: Red Hat's documents state that of 9.6, a Cilium maintainer that of 9.4, and those of 9.2, 9.3 and 9.5 are taken from the
+merge requests of CentOS Stream that came before them. The others are taken to have the BPF of their release. Backports are not in it,
+so that such a result is marked (`rhel9.4*`), and less exact than that of a kernel file. There is none of RHEL 8, Android and Bottlerocket: no
+document was found that tells their BPF.
 
 Other kernels are described by kernel files, which every command with `--kernel` accepts:
 `skep check --kernel 6.12,mine.kernel x.bpf.o`.
@@ -129,9 +135,13 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 }
 
 fn document() -> Result<String, Box<dyn Error>> {
-    let mut text = HEAD.to_owned();
+    let aliases = DISTRIBUTIONS.map(|(of, name)| format!("`{of}` is `{name}`")).join(", ");
+    let mut text = HEAD.replace("{aliases}", &aliases);
     for kernel in Kernel::builds() {
-        let source = if kernel.was_asked() { "tested" } else { "the table below" };
+        let source = kernel.from_table().map_or_else(
+            || "tested".to_owned(),
+            |row| format!("BPF of {} ([source](<{}>)), the tables below", row.rules, row.source),
+        );
         let (name, release, promise) = (kernel.name(), kernel.release(), kernel.promise());
         let _ = writeln!(text, "| {name} | {release} | {source} | {promise} |");
     }

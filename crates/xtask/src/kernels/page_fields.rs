@@ -56,13 +56,22 @@ impl Asked {
         Ok(Asked(all))
     }
 
-    /// The newest kernel without it, the oldest with it, and the answer of the newest with it.
+    /// The newest kernel without it before the oldest with it, that one (and the newest with it, if
+    /// later ones lack it), and the answer of the newest with it.
     fn of(&self, key: &Key) -> [String; 3] {
-        let has = |it: &&(String, BTreeMap<Key, String>)| it.1.contains_key(key);
-        let name = |it: Option<&(String, _)>| it.map_or("-", |it| &it.0).to_owned();
-        let newest = self.0.iter().rfind(has).and_then(|it| it.1.get(key));
-        let without = self.0.iter().rfind(|it| !has(it));
-        [name(without), name(self.0.iter().find(has)), newest.cloned().unwrap_or_default()]
+        let has = |it: &(String, BTreeMap<Key, String>)| it.1.contains_key(key);
+        let (Some(first), Some(last)) = (self.0.iter().position(has), self.0.iter().rposition(has))
+        else {
+            return Default::default();
+        };
+        let name = |at: usize| self.0.get(at).map_or("-", |it| &it.0);
+        let on = match (last + 1 == self.0.len(), first == last) {
+            (true, _) => name(first).to_owned(),
+            (false, true) => format!("{} only", name(first)),
+            (false, false) => format!("{} to {}", name(first), name(last)),
+        };
+        let newest = self.0[last].1.get(key).cloned();
+        [name(first.wrapping_sub(1)).to_owned(), on, newest.unwrap_or_default()]
     }
 
     /// All of a kind; entries that differ only in the type are combined.

@@ -48,7 +48,7 @@ const REMARK: &str = "as scalar as it may encode error";
 
 /// Last lines of the logs of kernels that refuse without a message; with statistics only, such a
 /// log has none.
-const NOT_MESSAGES: [&str; 2] = ["func#N @N", "N: safe"];
+const NOT_MESSAGES: [&str; 3] = ["func#N @N", "N: safe", "N: (N) exit"];
 
 fn without_numbers(message: &str) -> String {
     let message = message.replace("'inv'", "'scalar'");

@@ -122,7 +122,7 @@ impl Kernel {
             }
             let shown = BEHAVIOURS
                 .iter()
-                .filter(|row| row.is_shown_on(&self.release) && !OF_MODULES.contains(&row.name));
+                .filter(|row| row.is_shown_on(&self.rules) && !OF_MODULES.contains(&row.name));
             witnesses::ask(&self.host(), &shown.collect::<Vec<_>>(), &mut answers, judge);
         }
         Ok(Kernel { answers: Some(answers.into()), ..self })
@@ -140,7 +140,7 @@ impl Kernel {
             return None;
         }
         let answered = self.answers().and_then(|answers| answers.holds(rule.name));
-        let known = || rule.known_on(&self.release).or_else(|| self.holds_by_helper(rule));
+        let known = || rule.known_on(&self.rules).or_else(|| self.holds_by_helper(rule));
         answered.or_else(|| self.holds_by_build(rule)).or_else(known)
     }
 }
