@@ -5,7 +5,8 @@ use super::surface::{self, Row};
 use super::{agree, page_fields, page_licence, probe};
 use skep::Kernel;
 use skep::kernel::{DISTRIBUTIONS, Item};
-use skep::uapi::since;
+use skep::uapi::{AttachType, since};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
@@ -148,7 +149,8 @@ fn document() -> Result<String, Box<dyn Error>> {
     text.push_str(STABLE);
     text.push_str(
         "\n## Helpers, types, insns\n\n`since` is the upstream release. Next to it are the newest tested kernel \
-         without it, and\nthe oldest with it. Attach types were not tested; fields have a table of their own below.\n\n\
+         without it, and\nthe oldest with it. An attach type is there if the kernel's own BTF lists it; those without a release are not known to \
+         skep.\nFields have a table of their own below.\n\n\
          | name | | since | tested: not on | on |\n|---|---|--:|--:|--:|\n",
     );
     let answers = Answers::read()?;
@@ -159,6 +161,10 @@ fn document() -> Result<String, Box<dyn Error>> {
         let (without, with) = answers.of(item);
         let (name, kind) = (item.name(), item.kind());
         let _ = writeln!(text, "| `{name}` | {kind} | {since} | {without} | {with} |");
+    }
+    for name in answers.other_attach_types() {
+        let (without, with) = answers.brackets(|rows| Some(has_attach_type(rows, name)));
+        let _ = writeln!(text, "| `{name}` | attach type | - | {without} | {with} |");
     }
     text.push_str(&by_release());
     text.push_str(&by_cpu(&answers));
@@ -234,10 +240,14 @@ impl Answers {
 
     /// The newest kernel without an item, and the oldest with it; `-` if none was tested.
     fn of(&self, item: Item) -> (String, String) {
-        let said = |rows: &[Row]| {
+        self.brackets(|rows| {
             let mut about = rows.iter().filter(|row| surface::is_about(row, item)).peekable();
             about.peek().is_some().then(|| about.all(|row| row.there == "yes"))
-        };
+        })
+    }
+
+    /// The same for what a kernel's rows tell.
+    fn brackets(&self, said: impl Fn(&[Row]) -> Option<bool>) -> (String, String) {
         let kernels: Vec<(&str, bool)> = self
             .0
             .iter()
@@ -246,6 +256,18 @@ impl Answers {
         let name = |found: Option<&(&str, bool)>| found.map_or("-", |it| it.0).to_owned();
         (name(kernels.iter().rfind(|it| !it.1)), name(kernels.iter().find(|it| it.1)))
     }
+
+    /// Attach types of kernels that are not known here.
+    fn other_attach_types(&self) -> BTreeSet<&str> {
+        let rows = self.0.iter().flat_map(|it| &it.1).filter(|row| row.kind == surface::ATTACH);
+        let known = |row: &&Row| AttachType::all().all(|it| it.name() != row.name);
+        rows.filter(known).map(|row| &*row.name).collect()
+    }
+}
+
+fn has_attach_type(rows: &[Row], name: &str) -> bool {
+    let row = rows.iter().find(|row| row.kind == surface::ATTACH && row.name == name);
+    row.is_some_and(|row| row.there == "yes")
 }
 
 #[cfg(test)]
@@ -260,6 +282,8 @@ mod tests {
             assert!(text.contains(&line), "{line}");
         }
         assert!(text.contains("| `bpf_loop` | helper | 5.17 | 5.15 | 5.19 |"), "a witness");
+        assert!(text.contains("| `netfilter` | attach type | 6.4 | 6.2 | 6.5 |"), "a witness");
+        assert!(text.contains("| `trace_fsession` | attach type | - | 6.19 | 7.0.0-14 |"), "later");
         for feature in since::insns().filter(|it| it.name != "may_goto") {
             assert!(CPUS.iter().any(|it| it.1 == feature.name), "{}", feature.name);
         }

@@ -1,8 +1,9 @@
-//! What a kernel supports, tested with small programs: helpers, map types, program types, insns.
-//! The answers are the evidence for `uapi::since`.
+//! What a kernel supports, tested with small programs: helpers, map types, program types, insns;
+//! and attach types, which its own BTF lists. The answers are the evidence for `uapi::since`.
 //!
 //! `yes` means that the kernel knows the item: a helper that a socket filter may not call also
-//! counts.
+//! counts. That a kernel takes programs for an attach type, where it checks that when it loads
+//! them, is in the tables of [`super::fields`].
 
 use super::folder::{folder, host};
 use super::guest::Guest;
@@ -10,6 +11,7 @@ use super::machine::Machine;
 use super::{agree, probe};
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
+use skep::btf::{Btf, Kind};
 use skep::kernel::Item;
 use skep::kernel::ask::{Calls, calls, calls_by_attach, insns_named, questions};
 use skep::uapi::helper::HelperId;
@@ -20,18 +22,21 @@ use std::error::Error;
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
+    /// Boot nothing: only replace what the facts in `--out` tell, the attach types.
+    #[arg(long)]
+    from_facts: bool,
 }
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// `helper`, `map`, `prog`, `insn`; `calls` and `grants`: helpers that programs may not, or
-    /// may, call although it is the other way on 6.18.
+    /// `helper`, `map`, `prog`, `insn`, `attach`; `calls` and `grants`: helpers that programs may
+    /// not, or may, call although it is the other way on 6.18.
     pub(crate) kind: String,
     pub(crate) name: String,
     /// `yes` or `no`.
     pub(crate) there: String,
-    /// The kernel's message.
+    /// The kernel's message; for an attach type, the value in its BTF.
     pub(crate) message: String,
 }
 
@@ -41,6 +46,10 @@ pub(crate) const END: &str = ".surface.csv";
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.machine);
     let host = host(&folder)?;
+    let attach = attach_types(host.kernel_btf.as_ref().ok_or("no BTF of the kernel")?.root())?;
+    if args.from_facts {
+        return replace(&args.machine.kernel, attach);
+    }
     let mut guest = Guest::boot(&args.machine, &folder.join("console.surface"))?;
     let btf = host.kernel_btf.as_ref();
     let mut rows = Vec::new();
@@ -54,6 +63,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             message: if told.accepted { String::new() } else { told.message },
         });
     }
+    rows.extend(attach);
     for asked in calls(btf).into_iter().chain(calls_by_attach(btf)) {
         if !may_attach(&mut guest, &asked)? {
             continue;
@@ -72,6 +82,44 @@ pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     agree::read_rows(release, END)
 }
 
+/// Replaces the rows of a table about attach types.
+fn replace(release: &str, attach: Vec<Row>) -> crate::Outcome {
+    let mut rows = read(release)?;
+    rows.retain(|row| row.kind != ATTACH);
+    let at = rows.iter().position(|row| matches!(&*row.kind, "calls" | "grants"));
+    let at = at.unwrap_or(rows.len());
+    println!("{release}: {} attach types", attach.iter().filter(|row| row.there == "yes").count());
+    rows.splice(at..at, attach);
+    agree::write_rows(release, END, &rows)?;
+    Ok(Ended::Passed)
+}
+
+/// The kind of rows about attach types.
+pub(super) const ATTACH: &str = "attach";
+
+/// The attach types that BTF lists, also those that are not known here, and the known ones that it
+/// does not list.
+fn attach_types(btf: &Btf) -> Result<Vec<Row>, Box<dyn Error>> {
+    let list = btf.find_by_name_kind("bpf_attach_type", Kind::Enum).ok_or("no attach types")?;
+    let row = |name: &str, there: &str, message: String| Row {
+        kind: ATTACH.to_owned(),
+        name: name.to_owned(),
+        there: there.to_owned(),
+        message,
+    };
+    let listed = btf.ty(list).enumerators().filter_map(|it| {
+        let name = it.name.strip_prefix("BPF_")?.to_lowercase();
+        Some(row(&name, "yes", format!("{} = {}", it.name, it.value)))
+    });
+    let mut rows: Vec<Row> = listed.collect();
+    for known in AttachType::all() {
+        if rows.iter().all(|it| it.name != known.name()) {
+            rows.push(row(known.name(), "no", String::new()));
+        }
+    }
+    Ok(rows)
+}
+
 /// Whether an answer is about an item.
 pub(super) fn is_about(row: &Row, item: Item) -> bool {
     let named = |kind: &str| row.kind == kind && row.name == item.name();
@@ -79,7 +127,8 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
         Item::Helper(_) => named("helper"),
         Item::Map(_) => named("map"),
         Item::Prog(_) => named("prog"),
-        Item::Attach(_) | Item::Field(_) => false,
+        Item::Attach(_) => named(ATTACH),
+        Item::Field(_) => false,
         Item::Insn(feature) => row.kind == "insn" && insns_named(&row.name).contains(&feature),
     }
 }
@@ -126,7 +175,9 @@ fn row_of_calls(kind: &str, asked: &Calls<'_>, helpers: &[&str]) -> Option<Row> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields;
     use super::*;
+    use skep::uapi::ctx::CtxLayout;
     use skep::uapi::helper::{HelperId, HelperRow, HookKey};
     use skep::uapi::since::{self, Release};
     use skep::uapi::{MapType, ProgType, nearest_asked, not_yet};
@@ -138,6 +189,7 @@ mod tests {
             "helper" => since::helper(HelperId::all().find(|id| id.name() == row.name)?),
             "map" => since::map_type(MapType::all().find(|of| of.name() == row.name)?),
             "prog" => since::prog_type(ProgType::all().find(|of| of.name() == row.name)?),
+            ATTACH => since::attach_type(AttachType::all().find(|of| of.name() == row.name)?),
             _ => insns_named(&row.name).first().map(|it| it.since),
         }
     }
@@ -194,4 +246,56 @@ mod tests {
         }
         assert!(asked > 0, "no kernel was asked");
     }
+
+    /// Numbers are not reused: each is the value that the kernel's BTF gives to the name.
+    #[test]
+    fn every_kernel_lists_attach_types_with_the_numbers_here() {
+        for release in agree::releases_with(END) {
+            let rows = read(&release).expect("a table");
+            for known in AttachType::all() {
+                let about = Item::Attach(known);
+                let row = rows.iter().find(|row| is_about(row, about)).expect(known.name());
+                let value = format!("{} = {}", known.kernel_name(), known.number());
+                let message = if row.there == "yes" { value } else { String::new() };
+                assert_eq!(row.message, message, "{release}");
+            }
+        }
+    }
+
+    /// A kernel that checks what programs of a type attach to, when it loads them, takes those
+    /// attach types that its BTF lists.
+    #[test]
+    fn programs_load_for_the_attach_types_of_the_kernel() {
+        let mut taken = 0;
+        for release in agree::releases_with(END) {
+            let rows = read(&release).expect("a table");
+            let lists = |name: &str| {
+                rows.iter().any(|it| it.kind == ATTACH && it.name == name && it.there == "yes")
+            };
+            let fields = fields::read(&release).expect("a table");
+            let loaded: BTreeSet<&str> =
+                fields.iter().filter(|it| it.kind == "ctx").map(|it| &*it.name).collect();
+            for hook in calls(None) {
+                let (caller, attach) = (fields::caller(&hook), hook.attach_type);
+                let Some((prog_type, name)) = caller.split_once('/') else { continue };
+                let is_field = CtxLayout::find(hook.prog_type, attach).is_some();
+                if !is_field || !CHECKED.contains(&prog_type) {
+                    continue;
+                }
+                assert_eq!(loaded.contains(&*caller), lists(name), "{release} {caller}");
+                taken += 1;
+            }
+        }
+        assert!(taken >= 35 * 25, "{taken}");
+    }
+
+    /// The types whose attach type every kernel checks when it loads a program.
+    const CHECKED: [&str; 6] = [
+        "cgroup_skb",
+        "cgroup_sock",
+        "cgroup_sock_addr",
+        "cgroup_sockopt",
+        "netfilter",
+        "sk_lookup",
+    ];
 }
