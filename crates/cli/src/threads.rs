@@ -12,7 +12,7 @@ const STACK_BYTES: usize = 32 << 20;
 /// Address space that must be available when a thread is started: its stack, and what the threads
 /// just started allocate before they run. Larger than anything the allocator keeps after it is
 /// freed, so that allocating it asks the host.
-const THREAD_BYTES: usize = 64 << 20;
+const THREAD_BYTES: usize = 128 << 20;
 
 /// Whether there is memory for one more thread: a thread that finds none when it starts would abort
 /// the process.
