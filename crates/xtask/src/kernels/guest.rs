@@ -126,7 +126,8 @@ fn qemu(machine: &Machine, paths: [&Path; 3]) -> Result<Command, String> {
     let [archive, socket, console] = paths.map(Path::display);
     let mut command = Command::new("setsid");
     let memory = machine.memory_mib.to_string();
-    command.args(["nice", "-n", "10", "qemu-system-x86_64"]);
+    // A signal that ends this process ends the guest, too.
+    command.args(["setpriv", "--pdeathsig", "KILL", "nice", "-n", "10", "qemu-system-x86_64"]);
     command.args(["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "Nehalem", "-M", "pc"]);
     command.args(["-m", &memory, "-smp", "1", "-display", "none", "-monitor", "none"]);
     command.args(["-nodefaults", "-no-reboot", "-kernel"]).arg(image(machine)?);
