@@ -37,7 +37,7 @@ mod table;
 #[cfg(test)]
 mod witness;
 
-pub(crate) use agree::{Agreement, agreements};
+pub(crate) use agree::{Agreement, agreements, percent};
 pub(crate) use mutants::{Figure, figures};
 pub(crate) use reasons::why;
 

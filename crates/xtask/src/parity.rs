@@ -2,7 +2,7 @@
 //! the suites' `known_gap` options and the committed baseline.
 
 use crate::kernel_diff::{Class, Entry, read_baseline};
-use crate::kernels::{Agreement, Figure, agreements, figures, why};
+use crate::kernels::{Agreement, Figure, agreements, figures, percent, why};
 use skep_testkit::suite;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -148,12 +148,12 @@ fn mutants(figures: &[Figure], text: &mut String) {
             |what: &str| run.iter().filter(|it| it.what == what).map(|it| it.count).sum::<u64>();
         let (judged, accepts, rejects) = (sum("judged"), sum("false-accept"), sum("false-reject"));
         let same = judged - accepts - rejects;
-        let percent = 100.0 * same as f64 / judged.max(1) as f64;
+        let percent = percent(same, judged, 2);
         let Figure { release, seed, .. } = &run[0];
         let programs = sum("programs");
         let _ = writeln!(
             text,
-            "| {release} | {seed} | {programs} | {judged} | {same} ({percent:.2} %) | {accepts} | \
+            "| {release} | {seed} | {programs} | {judged} | {same} ({percent} %) | {accepts} | \
              {rejects} |"
         );
         for it in run.iter().filter(|it| it.what.starts_with("false")) {

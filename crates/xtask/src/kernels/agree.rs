@@ -188,6 +188,14 @@ fn rows(
     Ok(Pool { files, jobs: args.jobs.max(1), timeout, worker_args }.run()?)
 }
 
+/// A share in percent, as [`skep::kernel::Agreement::percent`]: 100 only if it is the whole.
+pub(crate) fn percent(part: u64, whole: u64, decimals: u8) -> String {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    let most = 100.0 - 0.1_f64.powi(decimals.into());
+    let share = if part == whole { share } else { share.min(most) };
+    format!("{share:.*}", decimals.into())
+}
+
 /// Agreement with one kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
@@ -269,7 +277,7 @@ impl Agreement {
     /// The cells of a table row, under [`Agreement::COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 9] {
         let share = |part: usize, whole: usize| {
-            format!("{part} ({:.1} %)", 100.0 * part as f64 / whole.max(1) as f64)
+            format!("{part} ({} %)", percent(part as u64, whole as u64, 1))
         };
         [
             self.release.clone(),
@@ -306,5 +314,27 @@ impl Agreement {
             let _ = write!(text, "\n{n:>6}  {:<12} {why}", class.name());
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_100_percent_only_if_it_is_the_whole() {
+        assert_eq!(percent(4873, 4873, 1), "100.0");
+        assert_eq!(percent(4871, 4873, 1), "99.9");
+        assert_eq!(percent(39_999, 40_000, 2), "99.99");
+        assert_eq!(percent(39_000, 40_000, 2), "97.50");
+        assert_eq!(percent(0, 0, 1), "0.0");
+    }
+
+    #[test]
+    fn a_row_says_100_percent_only_if_all_agree() {
+        let it = Agreement { judged: 4873, verdict: 4871, ..Agreement::default() };
+        assert_eq!(it.cells()[4], "4871 (99.9 %)");
+        let it = Agreement { judged: 4873, verdict: 4873, ..Agreement::default() };
+        assert_eq!(it.cells()[4], "4873 (100.0 %)");
     }
 }
