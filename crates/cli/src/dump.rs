@@ -18,9 +18,9 @@ use crate::Error;
 use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
-use crate::kernels;
+use crate::kernels::{self, OfKernel};
 use crate::streams::Streams;
-use json::{Dumped, Named};
+use json::{Dumped, Marked, Named};
 use skep::object::Object;
 use skep::program::Program;
 use skep::verifier::{VerifiedProgram, Xlated};
@@ -94,7 +94,7 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         streams.error(format!("{}: {what}", flags.file.display()))?;
         exit = Exit::Input;
     } else if as_json {
-        print(flags, dumped, streams)?;
+        print(flags, &dumped, OfKernel::untested(&session).as_ref(), streams)?;
     }
     Ok(exit)
 }
@@ -145,16 +145,26 @@ fn json_form(flags: &DumpFlags) -> Option<JsonForm> {
 /// With a program name, the output is that program's array, as in bpftool.
 fn print(
     flags: &DumpFlags,
-    dumped: Vec<Named<Dumped>>,
+    dumped: &[Named<Dumped>],
+    mark: Option<&OfKernel>,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let form = json_form(flags).unwrap_or_default();
     match (&flags.prog, dumped.first()) {
         (Some(_), None) => return Ok(()),
-        (Some(_), Some(only)) => write_json_text(streams.out, &only.insns, form)?,
-        (None, _) => write_json_text(streams.out, &dumped, form)?,
+        (Some(_), Some(Named { insns: Dumped::Xlated(insns), .. })) => {
+            write_json_text(streams.out, &marked(insns, mark), form)?;
+        }
+        (Some(_), Some(Named { insns: Dumped::Jited(functions), .. })) => {
+            write_json_text(streams.out, &marked(functions, mark), form)?;
+        }
+        (None, _) => write_json_text(streams.out, &marked(dumped, mark), form)?,
     }
     writeln!(streams.out)
+}
+
+fn marked<'a, T>(items: &'a [T], mark: Option<&'a OfKernel>) -> Vec<Marked<'a, T>> {
+    items.iter().map(|item| Marked { item, mark }).collect()
 }
 
 /// The output of the verifier, or of the JIT, for a program.

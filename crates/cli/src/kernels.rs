@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::flags::LoaderFlag;
 use crate::streams::Streams;
+use serde::Serialize;
 use skep::kernel::Source;
 use skep::{Kernel, Session};
 use skep_report::{MatrixKernel, Page};
@@ -101,6 +102,22 @@ pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
 /// Whether results are those of a kernel that was not tested.
 pub(crate) fn is_untested(session: &Session) -> bool {
     session.kernel.as_ref().is_some_and(|kernel| !kernel.is_tested())
+}
+
+/// The kernel of an array's item in JSON, as in that of `skep stat`.
+#[derive(Clone, Serialize)]
+pub(crate) struct OfKernel {
+    kernel: String,
+    kernel_source: &'static str,
+}
+
+impl OfKernel {
+    /// What marks results for a kernel that was not tested; others are not marked.
+    pub(crate) fn untested(session: &Session) -> Option<OfKernel> {
+        let kernel = session.kernel.as_ref().filter(|kernel| !kernel.is_tested())?;
+        let kernel_source = crate::kernel::source(kernel);
+        Some(OfKernel { kernel: kernel.name().to_owned(), kernel_source })
+    }
 }
 
 /// The page, with what its results are worth if they are those of a kernel.

@@ -16,7 +16,7 @@ use aggregate::aggregate;
 use skep::object::Object;
 use skep::program::Program;
 use skep::{Session, Verdict, Verification, VerifyOptions};
-use skep_report::{ProgProfile, Weight};
+use skep_report::{MatrixKernel, ProgProfile, Weight};
 use std::io;
 
 /// Runs the command.
@@ -79,9 +79,10 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
         streams.error(&message)?;
         exit.raise(Exit::Input);
     }
-    print(flags, &profiles, streams)?;
-    if let Some(kernel) = session.kernel.as_ref().filter(|_| is_below) {
-        writeln!(streams.out, "{}", kernels::described(kernel).line())?;
+    let kernel = session.kernel.as_ref().map(|kernel| kernels::described(kernel));
+    print(flags, &profiles, kernel.as_ref(), streams)?;
+    if let Some(kernel) = kernel.filter(|_| is_below) {
+        writeln!(streams.out, "{}", kernel.line())?;
     }
     Ok(exit)
 }
@@ -108,6 +109,7 @@ fn weight(flags: &ProfileFlags) -> Weight {
 fn print(
     flags: &ProfileFlags,
     profiles: &[ProgProfile],
+    kernel: Option<&MatrixKernel>,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let weight = weight(flags);
@@ -123,7 +125,7 @@ fn print(
         }
         ProfileFormat::Folded => skep_report::write_folded(streams.out, profiles, weight),
         ProfileFormat::Svg => skep_report::write_flame_graph(streams.out, profiles, weight),
-        ProfileFormat::Json => skep_report::write_profiles_json(streams.out, profiles),
+        ProfileFormat::Json => skep_report::write_profiles_json(streams.out, profiles, kernel),
     }
 }
 

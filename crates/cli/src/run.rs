@@ -271,6 +271,9 @@ fn write_json(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut answer = Answer::new(flags, &loaded.instance, ran);
+    if let Some(kernel) = &loaded.session.kernel {
+        answer.verified_for(kernels::described(kernel));
+    }
     if flags.trace {
         let (lines, lost) = loaded.runtime.take_trace();
         answer.trace(lines, lost);

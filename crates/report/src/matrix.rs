@@ -1,9 +1,10 @@
 //! `Matrix`: programs by kernels: which kernel accepts which program, and why not.
 
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
+use serde::Serialize;
 
-/// A column: a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A column: a kernel. As JSON, it is the `kernel` of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MatrixKernel {
     /// Heading.
     pub name: String,
@@ -11,7 +12,8 @@ pub struct MatrixKernel {
     pub release: String,
     /// The source of its features: `asked`, `table` or `file`.
     pub source: &'static str,
-    /// Whether it was tested itself; otherwise its heading is marked.
+    /// Whether it was tested itself; otherwise its heading is marked. In JSON, `promise` says it.
+    #[serde(skip)]
     pub is_tested: bool,
     /// How reliable "accepted" is.
     pub promise: String,

@@ -122,7 +122,6 @@ pub fn write_kernels_markdown(out: &mut dyn Write, kernels: &[MatrixKernel]) -> 
 ///
 /// Only those of `out`.
 pub fn write_matrix_json(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()> {
-    let kernels = matrix.kernels.iter().map(kernel_json);
     let program = |row: &MatrixRow| {
         let cells = matrix.kernels.iter().zip(&row.cells);
         let verdicts: Map<String, Json> =
@@ -136,20 +135,11 @@ pub fn write_matrix_json(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()>
     };
     let log = json!({
         "version": 1,
-        "kernels": kernels.collect::<Vec<_>>(),
+        "kernels": matrix.kernels,
         "programs": matrix.rows.iter().map(program).collect::<Vec<_>>(),
     });
     write_json_text(out, &log, JsonForm::Pretty)?;
     writeln!(out)
-}
-
-pub(crate) fn kernel_json(kernel: &MatrixKernel) -> Json {
-    json!({
-        "name": kernel.name,
-        "release": kernel.release,
-        "source": kernel.source,
-        "promise": kernel.promise,
-    })
 }
 
 pub(crate) fn cell_json(cell: &MatrixCell) -> Json {

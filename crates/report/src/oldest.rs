@@ -7,7 +7,7 @@ use crate::github::{write_github, write_github_at, write_github_notice};
 use crate::json_text::{JsonForm, write_json_text};
 use crate::markdown::{escaped, write_line};
 use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixKernel, MatrixRow};
-use crate::matrix_text::{cell_json, kernel_json};
+use crate::matrix_text::cell_json;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -157,7 +157,7 @@ impl<'a> OldestKernels<'a> {
             })
         };
         let (kernel, verdict) = summary(self.of_all());
-        let kernels = self.columns.iter().map(|&column| kernel_json(&self.matrix.kernels[column]));
+        let kernels = self.columns.iter().map(|&column| &self.matrix.kernels[column]);
         let document = json!({
             "version": 1,
             "kernels": kernels.collect::<Vec<_>>(),

@@ -3,6 +3,7 @@
 use crate::escape::{counted, printable};
 use crate::json_text::{JsonForm, write_json_text};
 use crate::layout::{Column, write_layout};
+use crate::matrix::MatrixKernel;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -271,13 +272,19 @@ pub(crate) fn shortened(text: &str) -> String {
 /// # Errors
 ///
 /// Only those of `out`.
-pub fn write_profiles_json(out: &mut dyn Write, profiles: &[ProgProfile]) -> io::Result<()> {
+pub fn write_profiles_json(
+    out: &mut dyn Write,
+    profiles: &[ProgProfile],
+    kernel: Option<&MatrixKernel>,
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Whole<'a> {
         version: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kernel: Option<&'a MatrixKernel>,
         programs: &'a [ProgProfile],
     }
-    write_json_text(out, &Whole { version: 1, programs: profiles }, JsonForm::Pretty)?;
+    write_json_text(out, &Whole { version: 1, kernel, programs: profiles }, JsonForm::Pretty)?;
     writeln!(out)
 }
 

@@ -2,15 +2,26 @@
 //! `opcodes` and `linum`.
 //!
 //! Departures: maps have names; machine code is in Intel syntax, and function names lack the
-//! kernel's prefix and tag. If there are several programs, each is an object with its name.
+//! kernel's prefix and tag. If there are several programs, each is an object with its name. Each
+//! item of the array says for which kernel it was verified, if that was not tested.
 
 use super::jited::Function;
 use super::json_source::{Line, Source, hex_byte};
 use super::xlated::resolved;
+use crate::kernels::OfKernel;
 use serde::Serialize;
 use skep::insn::Insn;
 use skep::insn_text::insn_text_of;
 use skep::verifier::{VerifiedProgram, Xlated};
+
+/// An item of the array that is printed.
+#[derive(Serialize)]
+pub(super) struct Marked<'a, T> {
+    #[serde(flatten)]
+    pub(super) item: &'a T,
+    #[serde(flatten)]
+    pub(super) mark: Option<&'a OfKernel>,
+}
 
 /// A program among others.
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ use serde::Serialize;
 use skep::runtime::map::MapHandle;
 use skep::runtime::{Instance, ProgInfo, Redirect, takes_packet};
 use skep::uapi::ProgType;
-use skep_report::{ExecutedLine, ProgRow};
+use skep_report::{ExecutedLine, MatrixKernel, ProgRow};
 
 /// All that is printed of a run.
 #[derive(Serialize)]
@@ -25,6 +25,9 @@ pub(super) struct Answer<'a> {
     prog_type: String,
     engine: &'static str,
     threads: u32,
+    /// The kernel that it was verified for, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<MatrixKernel>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
     #[serde(flatten)]
@@ -165,6 +168,7 @@ impl<'a> Answer<'a> {
             prog_type: prog_type.to_string(),
             engine: if instance.machine_code().is_some() { "jit" } else { "interp" },
             threads: flags.threads.get(),
+            kernel: None,
             interrupted: ran.is_interrupted,
             outcome,
             errors: tally.errors.count,
@@ -176,6 +180,11 @@ impl<'a> Answer<'a> {
             programs: None,
             maps: None,
         }
+    }
+
+    /// With the kernel that the program was verified for.
+    pub(super) fn verified_for(&mut self, kernel: MatrixKernel) {
+        self.kernel = Some(kernel);
     }
 
     /// With what was traced.

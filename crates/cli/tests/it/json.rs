@@ -167,6 +167,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("stat", "stat --kernel 6.12 tests/programs/xdp_count.bpf.o -o json"),
     ("stat", "stat --kernel 6.6 tests/programs/xdp_count.bpf.o -o json"),
     ("stat", "stat --kernel 5.10,6.6 tests/programs/loops.bpf.o -o json"),
+    ("run", "run --kernel 6.6 tests/programs/xdp_count.bpf.o xdp_count -o json"),
+    ("profile", "profile --kernel 6.6 tests/programs/loops.bpf.o -o json"),
+    ("dump-xlated", "dump --stage xlated --kernel 6.6 tests/programs/xdp_count.bpf.o -o json"),
+    ("dump-jited", "dump --stage jited --kernel 6.6 tests/programs/xdp_count.bpf.o -o json"),
     ("kernel-list", "kernel list -o json"),
     ("kernel-show", "kernel show 5.10 -o json"),
     ("kernel-show", "kernel show 6.18 -o json"),
@@ -186,6 +190,41 @@ fn results_are_as_their_schema_says() {
         }
         let value = printed(&command.split(' ').collect::<Vec<_>>());
         assert_eq!(wrong(&value, &schema(name), name), None, "skep {command}");
+    }
+}
+
+/// A document is read without what is on standard error: it says itself that a kernel was not
+/// tested.
+#[test]
+fn results_for_an_untested_kernel_say_so() {
+    const FILE: &str = "tests/programs/xdp_count.bpf.o";
+    let printed = |command: &str, kernel: &str| {
+        let mut args: Vec<&str> = command.split(' ').collect();
+        args.extend(["--kernel", kernel, "-o", "json"]);
+        printed(&args)
+    };
+    for command in [format!("run {FILE} xdp_count"), format!("profile {FILE}")] {
+        let (untested, tested) = (printed(&command, "6.6"), printed(&command, "6.12"));
+        let (untested, tested) = (&untested["kernel"], &tested["kernel"]);
+        assert_eq!((&untested["name"], &untested["source"]), (&"6.6".into(), &"table".into()));
+        let says = |kernel: &Value, what| {
+            kernel["promise"].as_str().is_some_and(|promise| promise.starts_with(what))
+        };
+        assert!(says(untested, "not tested: ") && says(tested, "tested: "), "{command}");
+    }
+    for (stage, prog) in
+        [("xlated", ""), ("jited", ""), ("xlated", " xdp_count"), ("jited", " xdp_count")]
+    {
+        if stage == "jited" && !cfg!(target_arch = "x86_64") {
+            continue;
+        }
+        let command = format!("dump --stage {stage} {FILE}{prog}");
+        for (kernel, source) in [("6.6", "table".into()), ("6.12", Value::Null)] {
+            let items = printed(&command, kernel);
+            let items = items.as_array().expect("an array");
+            assert!(!items.is_empty());
+            assert!(items.iter().all(|it| it["kernel_source"] == source), "{command} {kernel}");
+        }
     }
 }
 
