@@ -8,7 +8,7 @@ mod probe;
 
 pub(crate) use self::facts::source;
 
-use self::facts::{KINDS, lacking, options, unclear};
+use self::facts::{KINDS, lacking, options, unclear, unknown};
 use crate::Error;
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
@@ -259,9 +259,14 @@ fn rules_known(kernel: &Kernel) -> String {
     )
 }
 
-/// Features of 6.18 that this kernel lacks.
+/// Features of 6.18 that this kernel lacks, and those that it may lack.
 fn absent(kernel: &Kernel, kind: &str, streams: &mut Streams<'_>) -> io::Result<()> {
-    let names = lacking(kernel, kind);
-    let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let (names, unknown) = (lacking(kernel, kind).join(", "), unknown(kernel, kind).join(", "));
+    let list = match (names.is_empty(), unknown.is_empty()) {
+        (true, true) => "none".to_owned(),
+        (true, false) => format!("not known: {unknown}"),
+        (false, true) => names,
+        (false, false) => format!("{names}; not known: {unknown}"),
+    };
     writeln!(streams.out, "absent {kind}s: {list}")
 }

@@ -28,6 +28,13 @@ pub(super) fn lacking(kernel: &Kernel, kind: &str) -> Vec<&'static str> {
     Item::all().filter(lacks).map(Item::name).collect()
 }
 
+/// Names of those of which it is not known whether this kernel has them: no BTF lists insns, and
+/// an older kernel may have received them.
+pub(super) fn unknown(kernel: &Kernel, kind: &str) -> Vec<&'static str> {
+    let is_unknown = |item: &Item| item.kind() == kind && kernel.has(*item).is_none();
+    Item::all().filter(is_unknown).map(Item::name).collect()
+}
+
 /// Names of the rules whose answers fit no known value.
 pub(super) fn unclear(kernel: &Kernel) -> Vec<&'static str> {
     let answers = kernel.answers();

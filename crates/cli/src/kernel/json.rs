@@ -1,6 +1,6 @@
 //! `skep kernel ... -o json`: the same as the text; the schemas are `docs/schema/kernel-*.v1.json`.
 
-use super::facts::{KINDS, lacking, options, source, unclear};
+use super::facts::{KINDS, lacking, options, source, unclear, unknown};
 use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
@@ -40,6 +40,8 @@ struct Shown {
     config_options: Option<usize>,
     /// Names of the features of 6.18 that this kernel lacks, by kind.
     absent: BTreeMap<&'static str, Vec<&'static str>>,
+    /// Names of those of which it is not known.
+    not_known: BTreeMap<&'static str, Vec<&'static str>>,
     rules: Rules,
 }
 
@@ -111,6 +113,7 @@ pub(super) fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exi
         btf_types: kernel.btf().map(|btf| btf.len()),
         config_options: options(kernel),
         absent: KINDS.map(|kind| (kind, lacking(kernel, kind))).into(),
+        not_known: KINDS.map(|kind| (kind, unknown(kernel, kind))).into(),
         rules: Rules {
             all: BEHAVIOURS.len(),
             known: BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count(),
