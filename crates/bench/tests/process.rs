@@ -37,6 +37,17 @@ fn bench_measures_in_turn_in_new_processes_and_at_once() {
     assert!(at_once.contains("seconds time elapsed"), "{at_once}");
 }
 
+/// The running kernel is no reference for the rules of another one.
+#[test]
+fn the_running_kernel_is_not_measured_as_another() {
+    let mut command = skep_bench();
+    command.args(["verify", "--vs=kernel", "--kernel=5.10", "--repeat=1"]);
+    let output = command.arg("tests/programs/xdp_count.bpf.o").output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(", which is not that of --kernel, 5.10.0-46-cloud-amd64"), "{errors}");
+}
+
 /// What docs/tour.md prints is run if it takes no minutes, and is else at least a valid command.
 #[test]
 fn the_commands_of_the_tour_are_valid() {

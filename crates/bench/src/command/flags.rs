@@ -92,7 +92,8 @@ pub(crate) struct VerifyFlags {
 /// What skep is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reference {
-    /// The host kernel's verifier, by the time that its own log reports; needs root.
+    /// The host kernel's verifier, by the time that its own log reports; needs root. `--kernel` may
+    /// only name that kernel.
     Kernel,
 }
 

@@ -2,7 +2,7 @@
 
 use super::sides::{self, Side};
 use crate::Rounds;
-use crate::command::flags::VerifyFlags;
+use crate::command::flags::{Reference, VerifyFlags};
 use skep::VerifyOptions;
 use skep_cli::Error;
 use skep_cli::Exit;
@@ -31,6 +31,23 @@ pub(super) fn is_ended(exit: &mut Exit) -> bool {
     is_asked
 }
 
+/// An error unless the running kernel is of this release: with the rules of another, the two would
+/// do different work.
+fn is_running(release: &str) -> Result<(), Error> {
+    let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    match running.trim() {
+        running if running == release => Ok(()),
+        "" => {
+            Err(format!("--vs kernel: it is not known if the running kernel is {release}").into())
+        }
+        running => Err(format!(
+            "--vs kernel measures the running kernel, {running}, which is not that of --kernel, \
+             {release}"
+        )
+        .into()),
+    }
+}
+
 impl Run<'_> {
     pub(super) fn new(flags: &VerifyFlags) -> Result<Run<'_>, Error> {
         if flags.input.files.is_empty() {
@@ -41,6 +58,9 @@ impl Run<'_> {
             None => sides::read(&flags.a, &flags.b)?,
         };
         let plan = Plan::to_verify(&flags.input, &flags.filter)?;
+        if let (Some(Reference::Kernel), Some(kernel)) = (flags.vs, &plan.session.kernel) {
+            is_running(kernel.release())?;
+        }
         let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
         let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);
         Ok(Run { flags, plan, sides, rounds })
