@@ -1,7 +1,7 @@
 //! Each conditional help of the catalogue has a program whose refusal shows it, and a twin that
 //! follows it and is accepted: `refused` and `mended` of `tests/refusals`, or a program of
-//! `tests/cli/story` and the one of the same name in `tests/cli/story/mended`. The others have a
-//! reason in the catalogue (`No twin:`).
+//! `tests/cli/story` and the one of the same name in `tests/cli/story/mended`. Those of `older_*`
+//! are refused by 5.10. The others have a reason in the catalogue (`No twin:`).
 
 use serde_json::Value;
 use skep::Session;
@@ -30,8 +30,27 @@ fn objects(folder: &str) -> Vec<PathBuf> {
 
 /// The refusals that `skep check -o json` reports for an object.
 fn refusals_of(object: &Path, btf: Option<&str>) -> Vec<Value> {
+    match checked(object, btf) {
+        Value::Array(refusals) => refusals,
+        other => panic!("{}: {other}", object.display()),
+    }
+}
+
+/// The programs of an object that 5.10 refuses, like [`refusals_of`].
+fn refused_by_older(object: &Path) -> Vec<Value> {
+    let matrix = checked(object, Some("--kernel=5.10"));
+    let programs = matrix["programs"].as_array().expect("programs").iter();
+    let refusal = |program: &Value| {
+        let mut refusal = program["kernels"]["5.10"].clone();
+        (refusal["prog"], refusal["notes"]) = (program["prog"].clone(), Value::Array(vec![]));
+        refusal
+    };
+    programs.map(refusal).filter(|refusal| refusal["code"].is_string()).collect()
+}
+
+fn checked(object: &Path, more: Option<&str>) -> Value {
     let mut args = vec!["skep", "check", "-q", "-o", "json"];
-    args.extend(btf);
+    args.extend(more);
     let object = object.to_string_lossy().into_owned();
     args.push(&object);
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -102,6 +121,12 @@ fn each_help_is_followed_by_a_program_or_says_why_by_none() {
         let twins = mended(object);
         let with_twin = |it: &&Value| it["prog"].as_str().is_some_and(|prog| twins.contains(prog));
         followed.extend(refused.iter().filter(with_twin).filter_map(chosen));
+    }
+    let older = objects("tests/cli/story").into_iter();
+    for object in older.filter(|path| path.to_string_lossy().contains("/older_")) {
+        let twin = object.parent().unwrap().join("mended").join(object.file_name().unwrap());
+        assert_eq!(refused_by_older(&twin), [Value::Null; 0], "{}", twin.display());
+        followed.extend(refused_by_older(&object).iter().filter_map(chosen));
     }
     let (mut lacking, mut stale) = (Vec::new(), Vec::new());
     for section in catalogue::sections() {

@@ -100,11 +100,12 @@ The reason for a rejection says what is missing and in which version it was adde
 | reason | what to do |
 |---|---|
 | a helper | test before the call: `if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_ktime_get_coarse_ns))`; without the helper the branch is dead code |
+| a helper that exists, for programs of this type | the test for it does not tell: another helper, or another program that the loader loads instead (`bpf_program__set_autoload`) |
 | a helper with a callback (since 5.13) | as for a map: an older kernel rejects the callback itself, called or not |
 | a field of a kernel struct | `bpf_core_field_exists(task->field)`, in the same way |
 | a kfunc | declare it `__weak`, and test `bpf_ksym_exists(name)` |
 | insns since 6.6 (`ldsx`, `movsx`, `gotol`, `sdiv`, `bswap`) | `clang -mcpu=v3`; `-mcpu=v2` for 32-bit jumps before 5.1 |
-| a map, program or attach type | another program or map in the same object, which the loader omits there (`bpf_program__set_autoload`, `bpf_map__set_autocreate`) |
+| a map, program or attach type | a test does not help: another program without it in the same object, and the loader omits what that kernel lacks (`bpf_program__set_autoload`, `bpf_map__set_autocreate`) |
 | a verifier rule | the message and its help say what that kernel does not recognise; `skep kernel diff A B` lists the rules that differ |
 
 Programs that need the kernel's types need its BTF: such an object gets a verdict with a kernel file, and \"not known\" with a name.
