@@ -32,7 +32,7 @@ pub struct Deduction {
     /// half.
     pub signed_halves: bool,
     /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
-    /// the latter were narrower.
+    /// the latter were narrower; otherwise only the unsigned ones.
     pub halves_replace: bool,
     /// A scalar and its low half narrow each other; otherwise only where one is made from the
     /// other.

@@ -253,6 +253,26 @@ mod tests {
         tested_keep_bounds: false,
     };
 
+    /// The lower half is 0 or 1, the whole above 3 and at most this, as 7.1.3 and 7.1.13 answered:
+    /// the unsigned bounds are replaced by those of a half that is less bounded as a signed number.
+    #[test]
+    fn a_half_replaces_the_unsigned_bounds_alone() {
+        let how = Deduction { halves_replace: false, ..Deduction::REFERENCE };
+        let noticed = |most| {
+            let mut s = Scalar::unknown();
+            refine_branches_by(how, JmpOp::Le, true, &mut s, &mut Scalar::constant(1));
+            refine_branches_by(how, JmpOp::Gt, false, &mut s, &mut Scalar::constant(3));
+            refine_branches_by(how, JmpOp::Le, false, &mut s, &mut Scalar::constant(most));
+            s.violated_rule().is_some()
+        };
+        for most in [0x8000_0000, 0xffff_f000, 0xffff_ffff] {
+            assert!(noticed(most), "{most:#x}");
+        }
+        for most in [10, 0x7ffff, 0x7fff_ffff, 0x1_0000_0000, 0x1_ffff_ffff] {
+            assert!(!noticed(most), "{most:#x}");
+        }
+    }
+
     /// At least 52, of 33 bits: only the known bits remain.
     #[test]
     fn bounds_are_found_anew() {

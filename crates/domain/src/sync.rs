@@ -155,7 +155,6 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
         if !how.halves_replace {
             self.wide.narrow_s(before.smin, before.smax);
-            self.wide.narrow_u(before.umin, before.umax);
         }
     }
 
