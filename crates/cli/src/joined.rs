@@ -121,9 +121,8 @@ fn is_at(program: &Program, idx: usize, place: &SourceSpot) -> bool {
 
 /// The insns of the function that has this one.
 fn function_of(idx: usize, program: &Program) -> Range<usize> {
-    let len = program.insns.len();
-    let end = program.function_starts().find(|&start| start > idx).unwrap_or(len);
-    program.function_start(idx)..end.min(len)
+    let function = program.function_range(idx);
+    function.start..function.end.min(program.insns.len())
 }
 
 /// The next line of the source that has code of a function.

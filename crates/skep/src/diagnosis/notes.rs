@@ -144,7 +144,7 @@ fn is_of_callback(refusal: &Refusal) -> bool {
 
 /// The insn of the line that has the program's name, below that of its section.
 fn header(program: &Program) -> Option<usize> {
-    let end = program.function_starts().find(|&start| start > 0).unwrap_or(program.insns.len());
+    let end = program.function_range(0).end;
     let rows = program.source_lines().0.iter().map(|row| row.insn_off.index());
     let mut rows = rows.take_while(|&idx| idx < end);
     rows.find(|&idx| {
