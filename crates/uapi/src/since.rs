@@ -1,55 +1,29 @@
-//! The release that introduced each helper, map type, program type, attach type and insn.
+//! The release that introduced each helper, map type, program type, attach type, insn, kfunc
+//! and map flag, and what states it.
 //!
 //! Numbers of helpers and types are assigned in order and never reused, so a table of the first
 //! number of each release is complete. What a kernel with backports has is not in these tables but
 //! in its BTF.
 //!
-//! Source: the release of the commit that added each, as listed by `isovalent/ebpf-docs`
-//! (`data/feature-versions.yaml`); for attach types after `lsm_cgroup` and for insns, the kernel's
-//! commit messages. Tests: `cargo xtask` checks the tables against the kernels' results
-//! (`tests/kernels/asked/*.surface.csv`).
+//! Source: the release of the commit that added each, as its page in docs.ebpf.io states it
+//! ([`Source`]); for attach types and insns, which have no pages, the commit. Tests: `cargo xtask`
+//! checks the tables against the kernels' results (`tests/kernels/asked/*.surface.csv`).
+
+mod attach;
+mod kfunc;
+mod map_flag;
+mod release;
+mod source;
+
+pub use attach::{attach_end, attach_type, attach_type_source};
+pub use kfunc::{kfunc, kfunc_source};
+pub use map_flag::{map_flag, map_flag_source};
+pub use release::{NotARelease, Release};
+pub use source::{Source, helper_source, map_type_source, prog_type_source};
 
 use crate::column::asked_around;
 use crate::helper::HelperId;
-use crate::{AttachType, MapType, ProgType};
-use std::fmt;
-use std::str::FromStr;
-
-/// A release of Linux: 5.17.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Release {
-    /// 5 of 5.17.
-    pub major: u8,
-    /// 17 of 5.17.
-    pub minor: u8,
-}
-
-impl Release {
-    const fn new(major: u8, minor: u8) -> Release {
-        Release { major, minor }
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-/// Not `MAJOR.MINOR`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotARelease;
-
-impl FromStr for Release {
-    type Err = NotARelease;
-
-    /// `6.12`, `6.12.117` and `6.12.117+deb12-cloud-amd64` are 6.12.
-    fn from_str(text: &str) -> Result<Release, NotARelease> {
-        let mut parts = text.split(|c: char| !c.is_ascii_digit());
-        let mut next = || parts.next().and_then(|part| part.parse().ok()).ok_or(NotARelease);
-        Ok(Release { major: next()?, minor: next()? })
-    }
-}
+use crate::{MapType, ProgType};
 
 /// First number of a release, and the release.
 type Row = (u32, Release);
@@ -90,21 +64,14 @@ const PROGS: [Row; 21] = [
     row(30, 5, 9), row(31, 5, 14), row(32, 6, 4),
 ];
 
-#[rustfmt::skip]
-const ATTACHES: [Row; 23] = [
-    row(0, 4, 10), row(3, 4, 13), row(4, 4, 14), row(6, 4, 15), row(7, 4, 17), row(14, 4, 18),
-    row(17, 4, 20), row(18, 5, 2), row(21, 5, 3), row(23, 5, 5), row(26, 5, 7), row(28, 5, 8),
-    row(34, 5, 9), row(38, 5, 13), row(39, 5, 14), row(41, 5, 15), row(42, 5, 18), row(43, 6, 0),
-    row(44, 6, 4), row(46, 6, 6), row(49, 6, 7), row(56, 6, 10), row(57, 6, 13),
-];
-
 /// The release of the last row that begins at or before a number.
 fn of(rows: &[Row], number: u32) -> Option<Release> {
     rows.iter().take_while(|row| row.0 <= number).last().map(|row| row.1)
 }
 
 /// Addresses of the program's functions, which helpers call back.
-pub const CALLBACKS: InsnFeature = InsnFeature { name: "callback", since: Release::new(5, 13) };
+pub const CALLBACKS: InsnFeature =
+    feature("callback", 5, 13, "bpf: Add bpf_for_each_map_elem() helper");
 
 /// The release that introduced the helper; `None` for 0, which is not a helper.
 pub fn helper(id: HelperId) -> Option<Release> {
@@ -117,12 +84,6 @@ pub fn helpers_end(release: Release) -> u32 {
     later.map(|id| id as u32).min().unwrap_or(u32::MAX)
 }
 
-/// The first attach type that a release does not have.
-pub fn attach_end(release: Release) -> u32 {
-    let later = AttachType::all().filter(|&of| attach_type(of) > Some(release));
-    later.map(AttachType::number).min().unwrap_or(u32::MAX)
-}
-
 /// The release that introduced the map type.
 pub fn map_type(map_type: MapType) -> Option<Release> {
     of(&[ARENA], map_type as u32).or_else(|| of(&MAPS, map_type as u32))
@@ -133,11 +94,6 @@ pub fn prog_type(prog_type: ProgType) -> Option<Release> {
     of(&PROGS, prog_type as u32)
 }
 
-/// The release that introduced the attach type.
-pub fn attach_type(attach_type: AttachType) -> Option<Release> {
-    of(&ATTACHES, attach_type as u32)
-}
-
 /// A group of insns introduced together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsnFeature {
@@ -145,6 +101,8 @@ pub struct InsnFeature {
     pub name: &'static str,
     /// Its release.
     pub since: Release,
+    /// The title of the commit that introduced it, or the first of several.
+    pub title: &'static str,
 }
 
 /// A group of insns, and whether an insn belongs to it.
@@ -152,20 +110,37 @@ type InsnRow = (InsnFeature, fn(Fields) -> bool);
 
 /// Insns added after cpu v1, by opcode and the other fields that distinguish them.
 const INSNS: [InsnRow; 10] = [
-    (feature("gotol", 6, 6), |f| f.code == 0x06),
-    (feature("jlt", 4, 14), |f| matches!(f.code & 0xf7, 0xa5 | 0xb5 | 0xc5 | 0xd5)),
-    (feature("jmp32", 5, 1), |f| f.code & 7 == 6),
-    (feature("ldsx", 6, 6), |f| matches!(f.code, 0x81 | 0x89 | 0x91)),
-    (feature("movsx", 6, 6), |f| matches!(f.code, 0xbf | 0xbc) && matches!(f.off, 8 | 16 | 32)),
-    (feature("bswap", 6, 6), |f| f.code == 0xd7),
-    (feature("sdiv", 6, 6), |f| matches!(f.code & 0xf7, 0x34 | 0x37 | 0x94 | 0x97) && f.off == 1),
-    (feature("may_goto", 6, 9), |f| f.code == 0xe5),
-    (feature("load-acquire and store-release", 6, 15), |f| {
-        f.is_atomic(&[0x100, 0x110]) || matches!(f.code, 0xcb | 0xd3)
+    (feature("gotol", 6, 6, "bpf: Support new 32bit offset jmp instruction"), |f| f.code == 0x06),
+    (feature("jlt", 4, 14, "bpf: add BPF_J{LT,LE,SLT,SLE} instructions"), |f| {
+        matches!(f.code & 0xf7, 0xa5 | 0xb5 | 0xc5 | 0xd5)
     }),
-    (feature("atomic", 5, 12), |f| {
-        f.is_atomic(&[0x01, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, 0xe1, 0xf1])
+    (feature("jmp32", 5, 1, "bpf: verifier support JMP32"), |f| f.code & 7 == 6),
+    (feature("ldsx", 6, 6, "bpf: Support new sign-extension load insns"), |f| {
+        matches!(f.code, 0x81 | 0x89 | 0x91)
     }),
+    (feature("movsx", 6, 6, "bpf: Support new sign-extension mov insns"), |f| {
+        matches!(f.code, 0xbf | 0xbc) && matches!(f.off, 8 | 16 | 32)
+    }),
+    (feature("bswap", 6, 6, "bpf: Support new unconditional bswap instruction"), |f| {
+        f.code == 0xd7
+    }),
+    (feature("sdiv", 6, 6, "bpf: Support new signed div/mod instructions."), |f| {
+        matches!(f.code & 0xf7, 0x34 | 0x37 | 0x94 | 0x97) && f.off == 1
+    }),
+    (feature("may_goto", 6, 9, "bpf: Introduce may_goto instruction"), |f| f.code == 0xe5),
+    (
+        feature(
+            "load-acquire and store-release",
+            6,
+            15,
+            "bpf: Introduce load-acquire and store-release instructions",
+        ),
+        |f| f.is_atomic(&[0x100, 0x110]) || matches!(f.code, 0xcb | 0xd3),
+    ),
+    (
+        feature("atomic", 5, 12, "bpf: Add BPF_FETCH field / create atomic_fetch_add instruction"),
+        |f| f.is_atomic(&[0x01, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, 0xe1, 0xf1]),
+    ),
 ];
 
 /// Insns that a tested kernel received in a stable update: the prefix of its release, their name.
@@ -179,8 +154,15 @@ pub fn is_backported(release: &str, name: &str) -> bool {
     asked_around(release).into_iter().all(received)
 }
 
-const fn feature(name: &'static str, major: u8, minor: u8) -> InsnFeature {
-    InsnFeature { name, since: Release::new(major, minor) }
+const fn feature(name: &'static str, major: u8, minor: u8, title: &'static str) -> InsnFeature {
+    InsnFeature { name, since: Release::new(major, minor), title }
+}
+
+impl InsnFeature {
+    /// What states its release.
+    pub fn source(self) -> Source {
+        Source::Commit(self.title)
+    }
 }
 
 /// The fields of an insn that decide when it was introduced.
@@ -263,34 +245,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_are_read_and_ordered() {
-        let read = |text: &str| text.parse::<Release>();
-        assert_eq!(read("6.12.117+deb12-cloud-amd64"), Ok(Release::new(6, 12)));
-        assert_eq!(read("5.17"), Ok(Release::new(5, 17)));
-        assert!(Release::new(5, 9) < Release::new(5, 17));
-        for text in ["", "6", "six.1", "v6.1"] {
-            assert_eq!(read(text), Err(NotARelease), "{text}");
-        }
-    }
-
-    #[test]
     fn rows_ascend_and_cover_all() {
-        for rows in [&HELPERS[..], &LATER_HELPERS, &MAPS, &PROGS, &ATTACHES] {
+        for rows in [&HELPERS[..], &LATER_HELPERS, &MAPS, &PROGS] {
             assert!(rows.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{rows:?}");
         }
         assert!(HelperId::all().skip(1).all(|id| helper(id).is_some()));
         assert!(MapType::all().skip(1).all(|of| map_type(of).is_some()));
         assert!(ProgType::all().skip(1).all(|of| prog_type(of).is_some()));
-        assert!(AttachType::all().all(|of| attach_type(of).is_some()));
         assert_eq!(helper(HelperId::Unspec), None);
-    }
-
-    /// Links to struct_ops came with 6.4 ("bpf: Create links for BPF struct_ops maps.", March
-    /// 2023); 6.1 lacks them and 6.12 has them, which is all that was asked.
-    #[test]
-    fn struct_ops_are_attached_since_links_to_them() {
-        assert_eq!(attach_type(AttachType::StructOps), Some(Release::new(6, 4)));
-        assert_eq!(attach_end(Release::new(6, 3)), AttachType::StructOps.number());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use skep_insn::code::{
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
 use skep_uapi::helper::HelperId;
-use skep_uapi::since::{self, Fields, InsnFeature, Release};
+use skep_uapi::since::{self, Fields, InsnFeature, Release, Source};
 use skep_uapi::{AttachType, MapType, ProgFlags, ProgType, attach_types};
 use skep_verifier::VerifiedProgram;
 use std::fmt;
@@ -75,6 +75,18 @@ impl Item {
             Item::Attach(of) => since::attach_type(of),
             Item::Insn(feature) => Some(feature.since),
             Item::Field(field) => Some(field.since),
+        }
+    }
+
+    /// What states that release.
+    pub fn source(self) -> Option<Source> {
+        match self {
+            Item::Helper(id) => Some(since::helper_source(id)),
+            Item::Map(of) => Some(since::map_type_source(of)),
+            Item::Prog(of) => Some(since::prog_type_source(of)),
+            Item::Attach(of) => since::attach_type_source(of),
+            Item::Insn(feature) => Some(feature.source()),
+            Item::Field(field) => Some(Source::Commit(field.title)),
         }
     }
 

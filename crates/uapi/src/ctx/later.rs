@@ -18,14 +18,16 @@ pub struct LaterField {
     pub name: &'static str,
     /// Its release.
     pub since: Release,
+    /// The title of the commit that added it.
+    pub title: &'static str,
     /// Loads of fewer bytes than this were added later than the others; 0 if there is no such
     /// difference.
     pub whole_bytes: u32,
 }
 
-const fn row(name: &'static str, major: u8, minor: u8) -> LaterField {
+const fn row(name: &'static str, major: u8, minor: u8, title: &'static str) -> LaterField {
     let (of, field) = split(name);
-    LaterField { of, field, name, since: Release { major, minor }, whole_bytes: 0 }
+    LaterField { of, field, name, since: Release { major, minor }, title, whole_bytes: 0 }
 }
 
 /// The struct, and its field.
@@ -38,27 +40,44 @@ const fn split(name: &'static str) -> (&'static str, &'static str) {
     (of, rest.split_at(1).1)
 }
 
+const HEADER_OPTIONS: &str = "bpf: tcp: Allow bpf prog to write and parse TCP header option";
+
 /// By release. A context field that is in no row has been there since 5.4.
 pub const LATER_FIELDS: [LaterField; 15] = [
-    row("__sk_buff.gso_size", 5, 7),
-    row("bpf_sock.rx_queue_mapping", 5, 8),
-    row("xdp_md.egress_ifindex", 5, 8),
-    row("sk_msg_md.sk", 5, 8),
+    row("__sk_buff.gso_size", 5, 7, "bpf: Add gso_size to __sk_buff"),
+    row("bpf_sock.rx_queue_mapping", 5, 8, "bpf: Add rx_queue_mapping to bpf_sock"),
+    row("xdp_md.egress_ifindex", 5, 8, "xdp: Add xdp_txq_info to xdp_buff"),
+    row("sk_msg_md.sk", 5, 8, "bpf, sk_msg: Add get socket storage helpers"),
     LaterField {
         name: "parts of bpf_sock_addr.user_port",
         whole_bytes: 4,
-        ..row("bpf_sock_addr.user_port", 5, 8)
+        ..row(
+            "bpf_sock_addr.user_port",
+            5,
+            8,
+            "bpf: Support narrow loads from bpf_sock_addr.user_port",
+        )
     },
-    row("bpf_sock_ops.skb_data", 5, 10),
-    row("bpf_sock_ops.skb_data_end", 5, 10),
-    row("bpf_sock_ops.skb_len", 5, 10),
-    row("bpf_sock_ops.skb_tcp_flags", 5, 10),
-    row("sk_reuseport_md.sk", 5, 14),
-    row("sk_reuseport_md.migrating_sk", 5, 14),
-    row("__sk_buff.hwtstamp", 5, 16),
-    row("bpf_sk_lookup.ingress_ifindex", 5, 17),
-    row("__sk_buff.tstamp_type", 5, 18),
-    row("bpf_sock_ops.skb_hwtstamp", 6, 2),
+    row("bpf_sock_ops.skb_data", 5, 10, HEADER_OPTIONS),
+    row("bpf_sock_ops.skb_data_end", 5, 10, HEADER_OPTIONS),
+    row("bpf_sock_ops.skb_len", 5, 10, HEADER_OPTIONS),
+    row("bpf_sock_ops.skb_tcp_flags", 5, 10, HEADER_OPTIONS),
+    row(
+        "sk_reuseport_md.sk",
+        5,
+        14,
+        "bpf: Support BPF_FUNC_get_socket_cookie() for BPF_PROG_TYPE_SK_REUSEPORT.",
+    ),
+    row("sk_reuseport_md.migrating_sk", 5, 14, "bpf: Support socket migration by eBPF."),
+    row("__sk_buff.hwtstamp", 5, 16, "bpf: Add hardware timestamp field to __sk_buff"),
+    row("bpf_sk_lookup.ingress_ifindex", 5, 17, "bpf: Add ingress_ifindex to bpf_sk_lookup"),
+    row(
+        "__sk_buff.tstamp_type",
+        5,
+        18,
+        "bpf: Remove BPF_SKB_DELIVERY_TIME_NONE and rename s/delivery_time_/tstamp_/",
+    ),
+    row("bpf_sock_ops.skb_hwtstamp", 6, 2, "bpf: Add hwtstamp field for the sockops prog"),
 ];
 
 /// Which of [`LATER_FIELDS`] a kernel has.
