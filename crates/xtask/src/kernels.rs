@@ -23,12 +23,15 @@ mod fields;
 mod folder;
 mod guest;
 mod initrd;
+mod kfunc_sets;
 mod licence;
 mod machine;
 mod mutants;
 mod page;
 mod page_fields;
+mod page_kfuncs;
 mod page_licence;
+mod page_source;
 mod probe;
 mod reasons;
 mod shipped;
@@ -53,7 +56,7 @@ enum Command {
     Fetch(fetch::Args),
     /// Ask a kernel about the programs of objects; continues an interrupted run.
     Ask(ask::Args),
-    /// Ask a kernel which helpers, maps, program types and insns it supports.
+    /// Ask a kernel which helpers, maps, program and attach types, insns and kfuncs it supports.
     Surface(surface::Args),
     /// Ask a kernel about context fields, map flags, and callers of kfuncs.
     Fields(fields::Args),

@@ -1,11 +1,13 @@
 //! `cargo xtask kernels page`: generates `docs/kernels.md`, which release introduced what, from
 //! `uapi::since` and from the kernels' answers.
 
+use super::page_source::stated;
 use super::surface::{self, Row};
-use super::{agree, page_fields, page_licence, probe};
+use super::{agree, page_fields, page_kfuncs, page_licence, probe};
 use skep::Kernel;
 use skep::kernel::{DISTRIBUTIONS, Item};
-use skep::uapi::{AttachType, since};
+use skep::uapi::AttachType;
+use skep::uapi::since;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -149,10 +151,10 @@ fn document() -> Result<String, Box<dyn Error>> {
     }
     text.push_str(STABLE);
     text.push_str(
-        "\n## Helpers, types, insns\n\n`since` is the upstream release. Next to it are the newest tested kernel \
+        "\n## Helpers, types, insns\n\n`since` is the upstream release, as its source states: a page, or the title of a commit. Next to it are the newest tested kernel \
          without it, and\nthe oldest with it. An attach type is there if the kernel's own BTF lists it; those without a release are not known to \
          skep.\nFields have a table of their own below.\n\n\
-         | name | | since | tested: not on | on |\n|---|---|--:|--:|--:|\n",
+         | name | | since | tested: not on | on | source |\n|---|---|--:|--:|--:|---|\n",
     );
     let answers = Answers::read()?;
     let mut items: Vec<Item> = Item::all().collect();
@@ -161,15 +163,17 @@ fn document() -> Result<String, Box<dyn Error>> {
         let Some(since) = item.since() else { continue };
         let (without, with) = answers.of(item);
         let (name, kind) = (item.name(), item.kind());
-        let _ = writeln!(text, "| `{name}` | {kind} | {since} | {without} | {with} |");
+        let source = stated(item.source());
+        let _ = writeln!(text, "| `{name}` | {kind} | {since} | {without} | {with} | {source} |");
     }
     for name in answers.other_attach_types() {
         let (without, with) = answers.brackets(|rows| Some(has_attach_type(rows, name)));
-        let _ = writeln!(text, "| `{name}` | attach type | - | {without} | {with} |");
+        let _ = writeln!(text, "| `{name}` | attach type | - | {without} | {with} | - |");
     }
     text.push_str(&by_release());
     text.push_str(&by_cpu(&answers));
     text.push_str(&page_fields::tables()?);
+    text.push_str(&page_kfuncs::table()?);
     text.push_str(&page_licence::table()?);
     text.push_str(&probe::table()?);
     Ok(text)
@@ -280,7 +284,8 @@ mod tests {
         let text = document().expect("the tables");
         for item in Item::all() {
             let line = format!("| `{}` | {} |", item.name(), item.kind());
-            assert!(text.contains(&line), "{line}");
+            let found = text.lines().find(|it| it.starts_with(&line)).unwrap_or_default();
+            assert!(found.ends_with("/) |") || found.ends_with("\" |"), "a source: {found}");
         }
         assert!(text.contains("| `bpf_loop` | helper | 5.17 | 5.15 | 5.19 |"), "a witness");
         assert!(text.contains("| `netfilter` | attach type | 6.4 | 6.2 | 6.5 |"), "a witness");

@@ -1,8 +1,9 @@
-//! The parts of `docs/kernels.md` about context fields, map flags, and kfuncs.
+//! The parts of `docs/kernels.md` about context fields and map flags.
 
 use super::agree;
 use super::fields::{self, Row};
-use skep::uapi::kfunc::{Kfunc, KfuncFlags};
+use super::page_source::stated;
+use skep::uapi::{MapFlags, since};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -20,27 +21,14 @@ Sizes in bytes of reads (`r`) and writes (`w`) at the start of a field, on the n
 const MAPS: &str = "
 ## Map flags
 
-Flags with which a map may be created, alone or with those that are mandatory.
+Flags with which a map may be created, alone or with those that are mandatory. `since` is the upstream release of the
+flag; some types of maps are newer.
 
-| flag | maps | tested: not on | on |
-|---|---|--:|--:|
+| flag | maps | since | tested: not on | on | source |
+|---|---|--:|--:|--:|---|
 ";
 
-const KFUNCS: &str = "
-## Kfuncs
-
-Functions of the kernel itself (no module's) that programs may call, and which programs, on the newest kernel that was
-asked for them and has it: `tracing` are all that trace but kprobes, `lwt` and `cgroup` all of that name, with
-`sock_ops`. `sleeps`: the program must be able to sleep, as the kernel answered. The other flags are those of 6.18;
-where there are none but a dash, skep does not know the function, and says so of programs that call it.
-";
-
-const KFUNC_HEADINGS: &str = "
-| kfunc | flags | programs | asked: not on | on |
-|---|---|---|--:|--:|
-";
-
-/// Kind, type or kfunc, field or flag.
+/// Kind, type, field or flag.
 type Key = (String, String, String);
 
 /// By kernel, oldest first: what exists, with the answer.
@@ -94,57 +82,13 @@ fn keys(row: Row) -> Vec<(Key, String)> {
             .split_whitespace()
             .map(|flag| ((kind.clone(), name.clone(), flag.to_owned()), String::new()))
             .collect(),
-        "kfunc" => vec![((kind, name, String::new()), format!("{field}|{says}"))],
+        "kfunc" => Vec::new(),
         _ => vec![((kind, name, field), says)],
     }
 }
 
 fn code(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
-}
-
-/// Callers, abbreviated if a group is complete.
-fn callers(says: &str) -> String {
-    const GROUPS: [(&str, &[&str]); 3] = [
-        ("tracing", &["tracepoint", "perf_event", "raw_tracepoint", "tracing", "lsm"]),
-        ("lwt", &["lwt_in", "lwt_out", "lwt_xmit", "lwt_seg6local"]),
-        (
-            "cgroup",
-            &[
-                "cgroup_skb",
-                "cgroup_sock",
-                "sock_ops",
-                "cgroup_device",
-                "cgroup_sock_addr",
-                "cgroup_sysctl",
-                "cgroup_sockopt",
-            ],
-        ),
-    ];
-    // Attach types make no difference here.
-    let types = says.split_whitespace().filter_map(|it| it.split('/').next());
-    let mut left: Vec<&str> = types.collect();
-    if left.len() > 25 {
-        return "any".to_owned();
-    }
-    for (name, group) in GROUPS {
-        let Some(at) = left.iter().position(|it| *it == group[0]) else { continue };
-        if group.iter().all(|it| left.contains(it)) {
-            left[at] = name;
-            left.retain(|it| *it == name || !group.contains(it));
-        }
-    }
-    let named = left.iter().map(|it| format!("`{it}`"));
-    named.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
-}
-
-/// The verifier's flags of a kfunc, other than what the kernel answered.
-fn flags(name: &str, field: &str) -> String {
-    let Some(kfunc) = Kfunc::find(name) else { return "-".to_owned() };
-    let known = kfunc.flags.difference(KfuncFlags::SLEEPABLE);
-    let names = known.iter_names().map(|(name, _)| name.to_lowercase());
-    let sleeps = (!field.is_empty()).then(|| field.to_owned());
-    names.chain(sleeps).collect::<Vec<_>>().join(" ")
 }
 
 /// All tables.
@@ -156,30 +100,36 @@ pub(super) fn tables() -> Result<String, Box<dyn Error>> {
     }
     text.push_str(MAPS);
     for ((flag, [without, with, _]), whose) in asked.grouped("map") {
-        let _ = writeln!(text, "| `{flag}` | {} | {without} | {with} |", code(&whose));
-    }
-    let is_kfunc = |key: &&Key| key.0 == "kfunc";
-    let (with_kfuncs, others): (Vec<_>, Vec<_>) =
-        asked.0.into_iter().partition(|it| it.1.keys().any(|key| is_kfunc(&key)));
-    text.push_str(KFUNCS);
-    let names = |kernels: &[(String, _)]| {
-        kernels.iter().map(|it| it.0.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let _ = writeln!(
-        text,
-        "\nKfuncs were asked on {} only: the last two columns say nothing of {}, where a kfunc is there if\nthe \
-         kernel's BTF lists it.",
-        names(&with_kfuncs),
-        names(&others)
-    );
-    text.push_str(KFUNC_HEADINGS);
-    let asked = Asked(with_kfuncs);
-    let kfuncs: BTreeSet<&Key> = asked.0.iter().flat_map(|it| it.1.keys()).collect();
-    for key in kfuncs.into_iter().filter(is_kfunc) {
-        let (name, [without, with, said]) = (&key.1, asked.of(key));
-        let (field, says) = said.split_once('|').unwrap_or_default();
-        let (flags, programs) = (flags(name, field), callers(says));
-        let _ = writeln!(text, "| `{name}` | {flags} | {programs} | {without} | {with} |");
+        let known = MapFlags::from_name(&flag);
+        let since = known.and_then(since::map_flag).map_or("-".to_owned(), |it| it.to_string());
+        let (whose, source) = (code(&whose), stated(known.and_then(since::map_flag_source)));
+        let _ = writeln!(text, "| `{flag}` | {whose} | {since} | {without} | {with} | {source} |");
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::uapi::since::Release;
+
+    /// No kernel takes a flag before its release; all but the bits that are not known have one.
+    #[test]
+    fn flags_are_there_from_their_release_on() {
+        let mut checked = 0;
+        for release in agree::releases_with(fields::END) {
+            let version: Release = release.parse().expect("a release");
+            let rows = fields::read(&release).expect("a table");
+            for (key, _) in rows.into_iter().filter(|row| row.kind == "map").flat_map(keys) {
+                if key.2.starts_with("BIT_") {
+                    continue;
+                }
+                let flag = MapFlags::from_name(&key.2).expect("a flag");
+                let since = since::map_flag(flag).expect("a release");
+                assert!(since <= version, "{release}: {} is since {since}", key.2);
+                checked += 1;
+            }
+        }
+        assert!(checked > 35 * 13, "{checked}");
+    }
 }

@@ -1,5 +1,6 @@
 //! What a kernel supports, tested with small programs: helpers, map types, program types, insns;
-//! and attach types, which its own BTF lists. The answers are the evidence for `uapi::since`.
+//! and attach types and kfuncs, which its own facts list. The answers are the evidence for
+//! `uapi::since`.
 //!
 //! `yes` means that the kernel knows the item: a helper that a socket filter may not call also
 //! counts. That a kernel takes programs for an attach type, where it checks that when it loads
@@ -8,7 +9,7 @@
 use super::folder::{folder, host};
 use super::guest::Guest;
 use super::machine::Machine;
-use super::{agree, probe};
+use super::{agree, kfunc_sets, probe};
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::btf::{Btf, Kind};
@@ -16,13 +17,15 @@ use skep::kernel::Item;
 use skep::kernel::ask::{Calls, calls, calls_by_attach, insns_named, questions};
 use skep::uapi::helper::HelperId;
 use skep::uapi::{AttachType, ProgType};
+use std::collections::BTreeSet;
 use std::error::Error;
+use std::fs;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     machine: Machine,
-    /// Boot nothing: only replace what the facts in `--out` tell, the attach types.
+    /// Boot nothing: only replace what the facts in `--out` tell, attach types and kfuncs.
     #[arg(long)]
     from_facts: bool,
 }
@@ -30,8 +33,8 @@ pub(crate) struct Args {
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// `helper`, `map`, `prog`, `insn`, `attach`; `calls` and `grants`: helpers that programs may
-    /// not, or may, call although it is the other way on 6.18.
+    /// `helper`, `map`, `prog`, `insn`, `attach`; `kfuncs`: all; `calls` and `grants`: helpers that
+    /// programs may not, or may, call although it is the other way on 6.18.
     pub(crate) kind: String,
     pub(crate) name: String,
     /// `yes` or `no`.
@@ -46,9 +49,12 @@ pub(crate) const END: &str = ".surface.csv";
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.machine);
     let host = host(&folder)?;
-    let attach = attach_types(host.kernel_btf.as_ref().ok_or("no BTF of the kernel")?.root())?;
+    let own = host.kernel_btf.as_ref().ok_or("no BTF of the kernel")?.root();
+    let kallsyms = fs::read_to_string(folder.join("facts/kallsyms"))?;
+    let mut facts = attach_types(own)?;
+    facts.push(row_of_kfuncs(&kfunc_sets::kfuncs(&kallsyms, own)));
     if args.from_facts {
-        return replace(&args.machine.kernel, attach);
+        return replace(&args.machine.kernel, facts);
     }
     let mut guest = Guest::boot(&args.machine, &folder.join("console.surface"))?;
     let btf = host.kernel_btf.as_ref();
@@ -63,7 +69,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             message: if told.accepted { String::new() } else { told.message },
         });
     }
-    rows.extend(attach);
+    rows.extend(facts);
     for asked in calls(btf).into_iter().chain(calls_by_attach(btf)) {
         if !may_attach(&mut guest, &asked)? {
             continue;
@@ -82,16 +88,32 @@ pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     agree::read_rows(release, END)
 }
 
-/// Replaces the rows of a table about attach types.
-fn replace(release: &str, attach: Vec<Row>) -> crate::Outcome {
+/// Replaces the rows of a table that facts tell.
+fn replace(release: &str, facts: Vec<Row>) -> crate::Outcome {
     let mut rows = read(release)?;
-    rows.retain(|row| row.kind != ATTACH);
+    rows.retain(|row| ![ATTACH, KFUNCS].contains(&&*row.kind));
     let at = rows.iter().position(|row| matches!(&*row.kind, "calls" | "grants"));
     let at = at.unwrap_or(rows.len());
-    println!("{release}: {} attach types", attach.iter().filter(|row| row.there == "yes").count());
-    rows.splice(at..at, attach);
+    println!("{release}: {} rows from its facts", facts.len());
+    rows.splice(at..at, facts);
     agree::write_rows(release, END, &rows)?;
     Ok(Ended::Passed)
+}
+
+/// The kind of the row about kfuncs.
+const KFUNCS: &str = "kfuncs";
+
+fn row_of_kfuncs(names: &BTreeSet<String>) -> Row {
+    let there = if names.is_empty() { "no" } else { "yes" }.to_owned();
+    let message = names.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    Row { kind: KFUNCS.to_owned(), name: "all".to_owned(), there, message }
+}
+
+/// The kfuncs that a kernel lists.
+pub(super) fn kfuncs(release: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let rows = read(release)?.into_iter().filter(|row| row.kind == KFUNCS);
+    let messages: Vec<String> = rows.map(|row| row.message).collect();
+    Ok(messages.iter().flat_map(|it| it.split_whitespace()).map(str::to_owned).collect())
 }
 
 /// The kind of rows about attach types.
@@ -181,7 +203,7 @@ mod tests {
     use skep::uapi::helper::{HelperId, HelperRow, HookKey};
     use skep::uapi::since::{self, Release};
     use skep::uapi::{MapType, ProgType, nearest_asked, not_yet};
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     /// The release that introduced an item, according to the table.
     fn expected(row: &Row) -> Option<Release> {
@@ -190,6 +212,7 @@ mod tests {
             "map" => since::map_type(MapType::all().find(|of| of.name() == row.name)?),
             "prog" => since::prog_type(ProgType::all().find(|of| of.name() == row.name)?),
             ATTACH => since::attach_type(AttachType::all().find(|of| of.name() == row.name)?),
+            KFUNCS => None,
             _ => insns_named(&row.name).first().map(|it| it.since),
         }
     }
@@ -254,10 +277,10 @@ mod tests {
             let rows = read(&release).expect("a table");
             for known in AttachType::all() {
                 let about = Item::Attach(known);
-                let row = rows.iter().find(|row| is_about(row, about)).expect(known.name());
+                let row = rows.iter().find(|row| is_about(row, about)).expect("a row");
                 let value = format!("{} = {}", known.kernel_name(), known.number());
                 let message = if row.there == "yes" { value } else { String::new() };
-                assert_eq!(row.message, message, "{release}");
+                assert_eq!(row.message, message, "{release} {}", known.name());
             }
         }
     }
