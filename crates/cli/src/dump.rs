@@ -113,7 +113,7 @@ fn told_kernel(flags: &DumpFlags, session: &Session, streams: &mut Streams<'_>) 
     }
     let comment = if flags.stage == Stage::Cfg { "//" } else { ";" };
     writeln!(streams.out, "{comment} {}", kernels::described(kernel).line())?;
-    others.map_or(Ok(()), |others| streams.note(&format!("{}: {others}", kernel.release())))
+    others.map_or(Ok(()), |others| streams.note(&format!("{}: {others}", kernels::label(kernel))))
 }
 
 /// The object named by the flags, opened for the requested stage.

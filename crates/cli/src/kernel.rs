@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
-use skep::kernel::{ASKED, Item, Source};
+use skep::kernel::{ASKED, DISTRIBUTIONS, Item, Source};
 use skep::uapi::BEHAVIOURS;
 use std::fs::File;
 use std::io::{self, Read};
@@ -79,6 +79,9 @@ fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kernel in Kernel::builds() {
         let (name, worth) = (kernel.name(), worth(&kernel));
         writeln!(streams.out, "{name:<13}  {:<26}  {worth}", kernel.release())?;
+    }
+    for (of, name) in DISTRIBUTIONS {
+        writeln!(streams.out, "{of:<13}  is {name}")?;
     }
     Ok(Exit::Success)
 }
@@ -200,7 +203,7 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     };
     writeln!(out, "surface        {asked}")?;
     if let Some(row) = kernel.from_table() {
-        writeln!(out, "documented     BPF of {}: {}", row.rules, row.source)?;
+        writeln!(out, "composed       of the BPF of {}, by {}", row.rules, row.source)?;
     }
     if let Some(answers) = kernel.answers() {
         writeln!(out, "answers        {}", probe::said(answers))?;

@@ -99,6 +99,11 @@ pub(crate) fn described(kernel: &Kernel) -> MatrixKernel {
     }
 }
 
+/// Its release, or the name of one that stands for many builds.
+pub(crate) fn label(kernel: &Kernel) -> &str {
+    if kernel.from_table().is_some() { kernel.name() } else { kernel.release() }
+}
+
 /// Whether results are those of a kernel that was not tested.
 pub(crate) fn is_untested(session: &Session) -> bool {
     session.kernel.as_ref().is_some_and(|kernel| !kernel.is_tested())
@@ -146,10 +151,9 @@ pub(crate) fn promise(
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let Some(kernel) = &session.kernel else { return Ok(()) };
-    let release = kernel.release();
     streams.note(&described(kernel).line())?;
     match others {
-        Some(others) => streams.note(&format!("{release}: {others}")),
+        Some(others) => streams.note(&format!("{}: {others}", label(kernel))),
         None => Ok(()),
     }
 }

@@ -122,7 +122,7 @@ fn judge(
         worst.raise(Exit::Input);
     }
     if flags.min_kernel {
-        let mut oldest = oldest::write(flags, &matrix, &sources, streams)?;
+        let mut oldest = oldest::write(flags, &matrix, &judge.kernels, &sources, streams)?;
         oldest.raise(exit);
         return Ok(oldest);
     }

@@ -65,9 +65,10 @@ fn forget_unknown(
         is_any = true;
     }
     match is_any {
-        true => {
-            streams.note(&format!("{}: the kernel's configuration is not known", kernel.release()))
-        }
+        true => streams.note(&format!(
+            "{}: the kernel's configuration is not known",
+            crate::kernels::label(kernel)
+        )),
         false => Ok(()),
     }
 }

@@ -30,14 +30,15 @@ pub(crate) struct Reader<'a> {
     /// Parsed on first use: few objects have externs of it.
     parsed: OnceCell<FxHashMap<&'a str, &'a str>>,
     kernel_version: u32,
+    has_bpf_cookie: Option<bool>,
 }
 
 impl<'a> Reader<'a> {
     /// Reads the configuration that the options hold, if any.
     pub(crate) fn new(endian: Endian, btf: Option<&'a Btf>, options: &'a OpenOptions) -> Self {
         let text = options.kconfig.as_deref().unwrap_or("");
-        let kernel_version = options.kernel_version;
-        Reader { endian, btf, text, parsed: OnceCell::new(), kernel_version }
+        let OpenOptions { kernel_version, has_bpf_cookie, .. } = *options;
+        Reader { endian, btf, text, parsed: OnceCell::new(), kernel_version, has_bpf_cookie }
     }
 
     fn values(&self) -> &FxHashMap<&'a str, &'a str> {
@@ -89,7 +90,8 @@ impl<'a> Reader<'a> {
     /// `bpf_get_attach_cookie` was added in 5.15; a kernel without a version is assumed to be
     /// newer.
     fn has_bpf_cookie(&self) -> bool {
-        self.kernel_version == 0 || self.kernel_version >= 0x05_0f_00
+        let by_version = self.kernel_version == 0 || self.kernel_version >= 0x05_0f_00;
+        self.has_bpf_cookie.unwrap_or(by_version)
     }
 
     /// libbpf tests this by placing a kprobe: a kernel without kprobes appears to have no wrappers.

@@ -22,6 +22,9 @@ pub struct OpenOptions {
     pub kallsyms: Option<SymbolLookup>,
     /// `LINUX_VERSION_CODE` of the kernel, for the extern `LINUX_KERNEL_VERSION`.
     pub kernel_version: u32,
+    /// Whether the kernel has the helper `bpf_get_attach_cookie`, for the extern
+    /// `LINUX_HAS_BPF_COOKIE`; `None`: as the version tells.
+    pub has_bpf_cookie: Option<bool>,
     /// Number of possible CPUs: `max_entries` of perf event arrays that do not set it.
     pub cpus: u32,
     /// NUMA nodes that are online; only node 0 if there are none here.

@@ -58,6 +58,8 @@ pub struct Host {
     pub error_injection: Option<ErrorInjection>,
     /// `LINUX_VERSION_CODE`.
     pub kernel_version: u32,
+    /// Whether it has the helper `bpf_get_attach_cookie`; `None`: as its version tells.
+    pub has_bpf_cookie: Option<bool>,
     /// Number of possible CPUs.
     pub cpus: u32,
     /// Whether missing data mean "not known" rather than "absent".
@@ -121,6 +123,7 @@ impl Host {
             kconfig,
             kallsyms: has_symbols.then(|| address_of(symbols)),
             kernel_version: version_code(&release),
+            has_bpf_cookie: None,
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
@@ -161,6 +164,7 @@ impl Host {
             kconfig,
             kallsyms: Some(address_of(symbols)),
             kernel_version: version_code(&release),
+            has_bpf_cookie: None,
             cpus: possible_cpus(),
             is_partial: false,
             absent_btf_kinds: Arc::default(),
@@ -210,6 +214,7 @@ impl Host {
             kconfig: self.kconfig.clone(),
             kallsyms: self.kallsyms.clone(),
             kernel_version: self.kernel_version,
+            has_bpf_cookie: self.has_bpf_cookie,
             cpus: self.cpus.max(1),
             page_size_bytes: 4096,
             empty_map_entries: 1,

@@ -2,9 +2,10 @@
 //!
 //! The programs are the witnesses of the verifier's rules.
 
+use skep::btf::{BtfBuilder, IntEncoding, MemberDef};
 use skep::kernel::NEEDS_BTF;
 use skep::program::Program;
-use skep::uapi::{Behaviours, Neighbour, attaches_to_btf};
+use skep::uapi::{Behaviours, Neighbour, ProgType, attaches_to_btf};
 use skep::{Kernel, Session, Verdict, VerifyOptions};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -112,6 +113,32 @@ fn what_attaches_by_btf_has_no_verdict_without_it() {
         }
     }
     assert!(seen > 100, "{seen}");
+}
+
+/// Linux 6.2 and 6.5 refuse the BTF of an object whose nodes have 24 bytes, so that maps and
+/// callbacks have none; 6.1 and 6.12 take it.
+#[test]
+fn nodes_of_another_size_need_the_kernels_btf() {
+    let mut btf = BtfBuilder::new();
+    let long = btf.int("long", 8, IntEncoding::SIGNED);
+    let int = btf.int("int", 4, IntEncoding::SIGNED);
+    let opaque = btf.array(long, int, 3);
+    let node = btf.struct_("bpf_list_node", 24, &[MemberDef::new("opaque", opaque, 0)]);
+    btf.struct_("elem", 24, &[MemberDef::new("node", node, 0)]);
+    let set = Insn { code: BPF_ALU64 | BPF_MOV, ..Insn::default() };
+    let end = Insn { code: BPF_JMP | BPF_EXIT, ..Insn::default() };
+    let btf = Some(Arc::new(btf.build().expect("valid")));
+    let prog_type = ProgType::SocketFilter;
+    let program = Program { insns: vec![set, end], btf, prog_type, ..Program::default() };
+    for name in ["6.2", "6.5", "6.6", "rhel9.3", "rhel9.4", "cos-117"] {
+        let session = Session::for_kernel(Kernel::open(name).expect("built in"));
+        let found = verdict(&session, &program);
+        assert!(matches!(&found, Verdict::Unsupported(why) if why == NEEDS_BTF), "{name}");
+    }
+    for name in ["6.1", "6.8", "6.12", "rhel9.6"] {
+        let session = Session::for_kernel(Kernel::open(name).expect("built in"));
+        assert_eq!(is_accepted(&verdict(&session, &program)), Some(true), "{name}");
+    }
 }
 
 /// Kernels that mark the current state look at the operands of an insn before it is walked.

@@ -42,7 +42,7 @@ pub mod words;
 pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf, takes_any_attach};
 pub use attach_type::AttachType;
 pub use behaviour::{BEHAVIOURS, Behaviour, Behaviours, Judged, Shows, Witness};
-pub use column::{asked_around, asked_later, nearest_asked};
+pub use column::{asked_around, asked_later, nearest_asked, patch_level};
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use license::is_gpl_compatible;
 pub use map_compat::map_func_compatible;

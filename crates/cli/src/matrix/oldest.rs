@@ -4,15 +4,15 @@ use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::sources::SourceTree;
 use crate::streams::Streams;
-use skep::uapi::since::Release;
+use skep::Kernel;
 use skep_report::{Matrix, Oldest, OldestKernels};
 use std::io;
+use std::sync::Arc;
 
-/// Columns from the oldest kernel to the newest.
-fn by_age(matrix: &Matrix) -> Vec<usize> {
-    let mut columns: Vec<usize> = (0..matrix.kernels.len()).collect();
-    let release = |&at: &usize| matrix.kernels[at].release.parse::<Release>().ok();
-    columns.sort_by_key(release);
+/// Columns from the oldest kernel to the newest, by the release whose features each has.
+fn by_age(kernels: &[Arc<Kernel>]) -> Vec<usize> {
+    let mut columns: Vec<usize> = (0..kernels.len()).collect();
+    columns.sort_by_key(|&at| kernels[at].version());
     columns
 }
 
@@ -28,10 +28,11 @@ pub(super) const NO_SARIF: &str = "--min-kernel cannot be used with --format sar
 pub(super) fn write(
     flags: &CheckFlags,
     matrix: &Matrix,
+    kernels: &[Arc<Kernel>],
     sources: &SourceTree,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
-    let columns = by_age(matrix);
+    let columns = by_age(kernels);
     let oldest = OldestKernels::of(matrix, &columns);
     match flags.format {
         CheckFormat::Json => oldest.write_json(streams.out)?,

@@ -111,11 +111,11 @@ impl Kernel {
         }
     }
 
-    /// Whose BPF a distribution's kernel has instead of that of its release.
+    /// Whose BPF a distribution's kernel is taken to have.
     fn taken_over(&self) -> String {
         match self.rules == self.release {
             true => String::new(),
-            false => format!("BPF of {} by its documentation, ", self.rules),
+            false => format!("composed of the BPF of {}, ", self.rules),
         }
     }
 

@@ -76,8 +76,9 @@ const fn row(
     FromTable { name, release, rules, source }
 }
 
-/// These kernels. Only for RHEL 9 a document states whose BPF the kernel has; for the other
-/// distributions it states the release, and the BPF is taken to be that release's.
+/// These kernels. For RHEL 9 the document is about the BPF: Red Hat's release notes (9.6), an issue
+/// that refers to them (9.4), merge requests of CentOS Stream (9.2, 9.3, 9.5). For the others it
+/// states the release of the kernel, and the BPF is taken to be that release's.
 #[rustfmt::skip]
 pub const FROM_TABLE: [FromTable; 22] = [
     row("5.4", "5.4", "5.4", UPSTREAM),

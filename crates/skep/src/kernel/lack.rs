@@ -286,7 +286,9 @@ impl Kernel {
         }
         let is_backported = since::is_backported(&self.rules, item.name());
         let is_there = since <= self.version || is_backported;
-        Some((is_there, is_there || self.source != Source::File))
+        // A distribution may have more than the release that it is composed of.
+        let is_upstream = self.rules == self.release;
+        Some((is_there, is_there || (is_upstream && self.source != Source::File)))
     }
 }
 
@@ -294,7 +296,7 @@ impl Kernel {
 const STRUCT_METAS: Release = Release { major: 6, minor: 2 };
 
 /// Tested kernels whose nodes of lists and trees lack the field for their owner.
-const SMALL_NODES: [&str; 2] = ["6.2", "6.5"];
+const SMALL_NODES: [&str; 2] = ["6.2.0-39-", "6.5.0-45-"];
 
 /// Why a program has no verdict on a kernel without BTF.
 pub const NEEDS_BTF: &str =

@@ -44,7 +44,7 @@ use skep_uapi::ctx::CtxFields;
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{Insns, Release};
 use skep_uapi::words::Words;
-use skep_uapi::{Behaviour, Behaviours, Neighbour};
+use skep_uapi::{Behaviour, Behaviours, Neighbour, patch_level};
 use skep_verifier::ErrorInjection;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub struct Kernel {
 pub enum Source {
     /// This kernel was tested: it is built in, or its BTF is that of the tested kernel.
     Asked,
-    /// The upstream kernel of this release, from the table of releases.
+    /// The table of releases: an upstream kernel, or one of a distribution that is composed of one.
     Table,
     /// The table of releases, for a custom kernel, which may have more than the table says.
     File,
@@ -219,7 +219,11 @@ impl Kernel {
         Host {
             kernel_btf: self.btf.clone(),
             kconfig: self.kconfig.clone(),
-            kernel_version: u32::from(major) << 16 | u32::from(minor) << 8,
+            // As libbpf has it; 0 if it is not known.
+            kernel_version: u32::from(major) << 16
+                | u32::from(minor) << 8
+                | patch_level(&self.release).unwrap_or(0).min(255),
+            has_bpf_cookie: self.has(Item::Helper(HelperId::GetAttachCookie)),
             cpus: 1,
             is_partial: true,
             absent_btf_kinds: absent.map(|(kind, _)| kind).collect(),
@@ -340,6 +344,32 @@ mod tests {
         assert_eq!(kernel("full_regs", &[]), (false, false, Some(false)));
         let functions = ["bpf_override_return", "within_error_injection_list"];
         assert_eq!(kernel("orig_sp", &functions), (true, true, None));
+    }
+
+    /// libbpf takes the version from the release, and asks whether the helper is there.
+    #[test]
+    fn externs_of_libbpf_are_those_of_the_kernel() {
+        let told = |name| {
+            let host = Kernel::open(name).expect("built in").host();
+            let [_, major, minor, patch] = host.kernel_version.to_be_bytes();
+            ((major, minor, patch), host.has_bpf_cookie)
+        };
+        assert_eq!(told("6.12"), ((6, 12, 117), Some(true)));
+        assert_eq!(told("5.10"), ((5, 10, 255), Some(false)), "5.10.262");
+        assert_eq!(told("5.13"), ((5, 13, 0), Some(false)), "not known");
+        assert_eq!(told("rhel9.4"), ((5, 14, 0), Some(true)), "with the BPF of 6.6");
+    }
+
+    /// May have been backported: `may_goto` came in 6.9.
+    #[test]
+    fn what_a_distribution_lacks_is_not_sure() {
+        let knows = |name| {
+            let kernel = Kernel::open(name).expect("built in");
+            let insn = Item::all().find(|it| it.name() == "may_goto").expect("an insn");
+            kernel.knows(insn)
+        };
+        assert_eq!(knows("6.6"), Some((false, true)));
+        assert_eq!(knows("rhel9.4"), Some((false, false)));
     }
 
     #[test]

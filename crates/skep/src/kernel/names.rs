@@ -46,21 +46,33 @@ fn of_series(name: &str, all: &[(Release, &str)]) -> Option<String> {
     })
 }
 
-/// The built-in kernels of a distribution that is named.
+/// The names of distributions' kernels.
+fn distributions() -> impl Iterator<Item = &'static str> {
+    DISTRIBUTIONS.iter().map(|it| it.0).chain(FROM_TABLE.iter().map(|it| it.name))
+}
+
+/// The built-in kernels of a distribution that is named, by its name or in an `uname -r` of it.
 fn of_distribution(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
     let letters = |name: &str| name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
-    let stem = &name[..letters(name)];
-    let names = DISTRIBUTIONS.iter().map(|(of, _)| *of).chain(FROM_TABLE.iter().map(|it| it.name));
-    let same: Vec<&str> =
-        names.filter(|it| !stem.is_empty() && it[..letters(it)] == *stem).collect();
-    (!same.is_empty()).then(|| {
-        let same = same.join(", ");
-        format!(
-            "no such file or kernel; of {stem} there are {same}; skep kernel probe (on such a machine) or \
-             skep kernel import (its package) makes a file of another, see docs/kernels.md, 'Kernels of \
-             other distributions'"
-        )
-    })
+    // `5.14.0-427.13.1.el9_4.x86_64`, `el8`, `6.1.34-59.116.amzn2023.x86_64`.
+    let marks = [(".el", "rhel"), (".amzn", "amzn"), (".azl", "azurelinux")];
+    let of_uname = marks.iter().find(|(mark, _)| format!(".{lower}").contains(mark));
+    let stem = of_uname.map_or(&lower[..letters(&lower)], |(_, of)| of);
+    let same = distributions().filter(|it| !stem.is_empty() && it[..letters(it)] == *stem);
+    let same: Vec<&str> = same.collect();
+    if same.is_empty() || same.contains(&lower.as_str()) {
+        let distance = |it: &&str| strsim::damerau_levenshtein(it, &lower);
+        let nearest = distributions().filter(|it| letters(it) > 0).min_by_key(distance);
+        let meant = nearest.filter(|it| !stem.is_empty() && distance(it) <= 2)?;
+        return Some(format!("no such kernel; {}", did_you_mean(&[meant])));
+    }
+    let same = same.join(", ");
+    Some(format!(
+        "no such file or kernel; of {stem} there are {same}; skep kernel probe (on such a machine) \
+         or skep kernel import (its package) makes a file of another, see docs/kernels.md, 'Kernels \
+         of other distributions'"
+    ))
 }
 
 fn of_kernels(name: &str) -> String {
@@ -72,11 +84,11 @@ fn of_kernels(name: &str) -> String {
     if !meant.is_empty() && !is_version {
         return format!("no such kernel; {}", did_you_mean(&meant));
     }
-    if let Some(series) = of_series(name, &all) {
-        return series;
-    }
     if let Some(alike) = of_distribution(name) {
         return alike;
+    }
+    if let Some(series) = of_series(name, &all) {
+        return series;
     }
     // `6.8.0-32-generic` is not 6.8, nor is `rhel9` anything of Linux's.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -118,7 +130,19 @@ mod tests {
             assert!(told.contains("5.10.0-30-cloud-amd64") && told.contains(name), "{told}");
         }
         assert!(told("6.6.56").contains("there are 6.6 (not tested)"), "{}", told("6.6.56"));
-        assert!(told("5.14.0-503.el9.x86_64").contains("makes a file"), "none of that series is");
+        let of_rhel = ["5.14.0-503.el9.x86_64", "6.12.0-55.9.1.el10_0.x86_64", "el9", "rhel8"];
+        assert!(
+            of_rhel.iter().all(|name| told(name).contains("of rhel there are rhel9.2, rhel9.3"))
+        );
+        for (typo, meant) in
+            [("rehl9.4", "rhel9.4"), ("RHEL9.4", "rhel9.4"), ("amz2023-6.1", "amzn2023-6.1")]
+        {
+            assert!(
+                told(typo).contains("did you mean") && told(typo).contains(meant),
+                "{}",
+                told(typo)
+            );
+        }
     }
 
     #[test]
