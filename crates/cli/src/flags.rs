@@ -162,7 +162,7 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<OsString>,
-    /// Other kernels, separated by commas: names (`skep kernel list`), files, or `all` tested ones
+    /// Other kernels, separated by commas: names (`skep kernel list`), files, `all` tested series
     #[arg(
         long,
         value_name = "KERNEL",
@@ -322,7 +322,7 @@ pub struct CheckFlags {
     /// Input files.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Print the oldest kernel from which on each program loads, of --kernel or all built-in ones
+    /// Print the oldest kernel from which on each program loads, of --kernel or of each series
     #[arg(long, conflicts_with = "btf")]
     pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST

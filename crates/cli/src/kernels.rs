@@ -10,7 +10,7 @@ use skep_report::{MatrixKernel, Page};
 use std::io;
 use std::sync::Arc;
 
-/// The name for all tested kernels.
+/// The name for one build of each series that was tested.
 pub(crate) const ALL: &str = "all";
 /// The kernel whose rules apply if none is named.
 pub(crate) const DEFAULT: &str = "6.18";

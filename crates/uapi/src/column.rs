@@ -75,8 +75,8 @@ impl Column {
     }
 }
 
-/// The patch level of a release, `117` of `6.12.117+deb12-amd64`, as far as its name or a test of the
-/// kernel tells: Debian and Ubuntu count builds instead.
+/// The patch level of a release, `117` of `6.12.117+deb12-amd64`, as far as its name or a test of
+/// the kernel tells: Debian and Ubuntu count builds instead.
 pub fn patch_level(release: &str) -> Option<u32> {
     let tested = COLUMNS.iter().find(|it| release.starts_with(it.release));
     tested.map_or_else(|| Build::of(release).patch, |it| it.build().patch)

@@ -31,8 +31,8 @@ by `skep kernel show` and `skep kernel diff`.
 
 ```console
 $ skep check --kernel 5.10,6.1,6.12 build/     # which kernel accepts which program, and why not
-$ skep check --kernel all --format markdown x.bpf.o    # all tested kernels
-$ skep check --min-kernel build/               # the oldest kernel from which on each program loads, of all built-in ones
+$ skep check --kernel all --format markdown x.bpf.o    # one build of each tested series
+$ skep check --min-kernel build/               # the oldest kernel from which on each program loads, of one of each series
 $ skep stat --kernel 5.10,6.12 build/          # what verification costs on each
 $ skep kernel diff 5.15 6.1                    # differences between two kernels
 $ skep kernel probe -o mine.kernel             # create a kernel file for the running kernel
