@@ -3,7 +3,7 @@
 
 use super::page_source::stated;
 use super::surface::{self, Row};
-use super::{agree, page_fields, page_kfuncs, page_licence, probe};
+use super::{agree, fields, page_fields, page_kfuncs, page_licence, probe};
 use skep::Kernel;
 use skep::kernel::{DISTRIBUTIONS, Item};
 use skep::uapi::AttachType;
@@ -153,7 +153,7 @@ fn document() -> Result<String, Box<dyn Error>> {
     text.push_str(
         "\n## Helpers, types, insns\n\n`since` is the upstream release, as its source states: a page, or the title of a commit. Next to it are the newest tested kernel \
          without it, and\nthe oldest with it. An attach type is there if the kernel's own BTF lists it; those without a release are not known to \
-         skep.\nFields have a table of their own below.\n\n\
+         skep.\nAll fields are in a table of their own below.\n\n\
          | name | | since | tested: not on | on | source |\n|---|---|--:|--:|--:|---|\n",
     );
     let answers = Answers::read()?;
@@ -239,7 +239,11 @@ struct Answers(Vec<(String, Vec<Row>)>);
 impl Answers {
     fn read() -> Result<Answers, Box<dyn Error>> {
         let releases = agree::releases_with(surface::END);
-        let read = |release: String| Ok((release.clone(), surface::read(&release)?));
+        let read = |release: String| {
+            let mut rows = surface::read(&release)?;
+            rows.extend(page_fields::later(&fields::read(&release)?));
+            Ok((release, rows))
+        };
         Ok(Answers(releases.into_iter().map(read).collect::<Result<_, Box<dyn Error>>>()?))
     }
 
@@ -288,6 +292,9 @@ mod tests {
             assert!(found.ends_with("/) |") || found.ends_with("\" |"), "a source: {found}");
         }
         assert!(text.contains("| `bpf_loop` | helper | 5.17 | 5.15 | 5.19 |"), "a witness");
+        assert!(text.contains("| `__sk_buff.hwtstamp` | field | 5.16 | 5.15 | 5.19 |"), "a field");
+        let parts = "| `parts of bpf_sock_addr.user_port` | field | 5.8 | - | 5.10.0-30 |";
+        assert!(text.contains(parts), "a way to access it");
         assert!(text.contains("| `netfilter` | attach type | 6.4 | 6.2 | 6.5 |"), "a witness");
         assert!(text.contains("| `trace_fsession` | attach type | - | 6.19 | 7.0.0-14 |"), "later");
         for feature in since::insns().filter(|it| it.name != "may_goto") {

@@ -1,9 +1,10 @@
 //! The parts of `docs/kernels.md` about context fields and map flags.
 
-use super::agree;
 use super::fields::{self, Row};
 use super::page_source::stated;
-use skep::uapi::{MapFlags, since};
+use super::{agree, surface};
+use skep::uapi::ctx::{LATER_FIELDS, LaterField, ctx_struct};
+use skep::uapi::{MapFlags, ProgType, since};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -89,6 +90,28 @@ fn keys(row: Row) -> Vec<(Key, String)> {
 
 fn code(names: &BTreeSet<String>) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a kernel has the fields that came later than their context: a row of its surface each.
+pub(super) fn later(asked: &[Row]) -> impl Iterator<Item = surface::Row> {
+    LATER_FIELDS.iter().map(|field| surface::Row {
+        kind: "field".to_owned(),
+        name: field.name.to_owned(),
+        there: if asked.iter().any(|row| shows(row, field)) { "yes" } else { "no" }.to_owned(),
+        message: String::new(),
+    })
+}
+
+/// Whether an answer shows that a field is there.
+fn shows(row: &Row, field: &LaterField) -> bool {
+    let prog_type = row.name.split('/').next().and_then(|name| {
+        ProgType::all()
+            .find(|it| row.kind == "ctx" && it.name() == name && row.field == field.field)
+    });
+    let bytes = |word: &str| word.get(1..).and_then(|it| it.parse::<u32>().ok());
+    let is_part = |word: &str| bytes(word).is_some_and(|it| it < field.whole_bytes);
+    prog_type.and_then(ctx_struct) == Some(field.of)
+        && (field.whole_bytes == 0 || row.says.split_whitespace().any(is_part))
 }
 
 /// All tables.

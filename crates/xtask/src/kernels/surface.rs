@@ -142,7 +142,7 @@ fn attach_types(btf: &Btf) -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows)
 }
 
-/// Whether an answer is about an item.
+/// Whether an answer is about an item. Those about fields are made from tables of their own.
 pub(super) fn is_about(row: &Row, item: Item) -> bool {
     let named = |kind: &str| row.kind == kind && row.name == item.name();
     match item {
@@ -150,7 +150,7 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
         Item::Map(_) => named("map"),
         Item::Prog(_) => named("prog"),
         Item::Attach(_) => named(ATTACH),
-        Item::Field(_) => false,
+        Item::Field(_) => named("field"),
         Item::Insn(feature) => row.kind == "insn" && insns_named(&row.name).contains(&feature),
     }
 }
