@@ -88,15 +88,13 @@ const OWN_DESTRUCTOR: &str = "bpf_crypto_ctx_release";
 /// The structs whose releasing kfunc has a destructor beside it.
 fn destroyed(kernel: &Btf) -> Vec<&str> {
     let has = |name: &str| kernel.find_by_name_kind(name, Kind::Func).is_some();
-    let first = FIRST_DESTRUCTORS[0];
-    // Other functions have such names, too.
-    let releases: Vec<&str> = match has(first) && !has(&format!("{first}{DESTRUCTOR}")) {
-        true => FIRST_DESTRUCTORS.to_vec(),
-        false => {
-            let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
-            functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR)).collect()
-        }
-    };
+    let functions = kernel.iter().filter(|ty| ty.kind() == Kind::Func);
+    let mut releases: Vec<&str> =
+        functions.filter_map(|ty| ty.name().strip_suffix(DESTRUCTOR)).collect();
+    // Of BTF with that of modules, only the functions of the last one are seen.
+    if has(FIRST_DESTRUCTORS[0]) {
+        releases.extend(FIRST_DESTRUCTORS);
+    }
     let first = |name: &str| {
         let release = kernel.ty(kernel.find_by_name_kind(name, Kind::Func)?);
         let param = release.target().params().next()?;
