@@ -113,9 +113,9 @@ impl Kernel {
 
     /// Whose BPF a distribution's kernel is taken to have.
     fn taken_over(&self) -> String {
-        match self.rules == self.release {
-            true => String::new(),
-            false => format!("composed of the BPF of {}, ", self.rules),
+        match self.is_composed() {
+            true => format!("composed of the BPF of {}, ", self.rules),
+            false => String::new(),
         }
     }
 

@@ -287,8 +287,8 @@ impl Kernel {
         let is_backported = since::is_backported(&self.rules, item.name());
         let is_there = since <= self.version || is_backported;
         // A distribution may have more than the release that it is composed of.
-        let is_upstream = self.rules == self.release;
-        Some((is_there, is_there || (is_upstream && self.source != Source::File)))
+        let is_sure = is_there || !(self.is_composed() || self.source == Source::File);
+        Some((is_there, is_sure))
     }
 }
 

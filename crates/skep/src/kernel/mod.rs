@@ -179,6 +179,11 @@ impl Kernel {
         Kernel { kconfig: kconfig.map(Arc::from), ..self }
     }
 
+    /// Whether it is taken to have the features and rules of another release.
+    fn is_composed(&self) -> bool {
+        self.rules != self.release
+    }
+
     /// `uname -r` of it.
     pub fn release(&self) -> &str {
         &self.release

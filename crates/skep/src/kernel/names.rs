@@ -90,7 +90,7 @@ fn of_kernels(name: &str) -> String {
     if let Some(series) = of_series(name, &all) {
         return series;
     }
-    // `6.8.0-32-generic` is not 6.8, nor is `rhel9` anything of Linux's.
+    // `6.8.0-32-generic` is not 6.8.
     let is_plain = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if !is_plain {
         return NOT_BUILT_IN.to_owned();
